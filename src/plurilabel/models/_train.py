@@ -515,13 +515,28 @@ class Training:
             return
         X, Y = self.data.X, _dense_if_small(self.data.Y)
         with self.step(f"Learning again from all {counted(Y.shape[0], 'row')}", seconds=seconds):
-            if self.automatic is None:
-                self.estimator = _fitted(clone(self.estimator), X, Y, self.data.groups)
-            elif self.estimator is self.automatic:
-                self.automatic.refit(X, Y, groups=self.data.groups)
-            else:
-                rows = self.estimator[:-1].fit_transform(X)
-                self.automatic.refit(rows, Y, groups=self.data.groups)
+            try:
+                self._learn_again(X, Y)
+            except Exception as error:  # the model that has been measured is there
+                self.refit = False
+                why = f"{type(error).__name__}: {' '.join(str(error).split())}"
+                self.tell("note", f"Not learned again from all rows: it failed with {why}")
+
+    def _learn_again(self, X: Any, Y: Any) -> None:
+        if self.automatic is None:
+            self.estimator = _fitted(clone(self.estimator), X, Y, self.data.groups)
+            return
+        before = self.automatic.report_["left_out"]
+        if self.estimator is self.automatic:
+            self.automatic.refit(X, Y, groups=self.data.groups)
+        else:
+            encoder = clone(self.estimator[:-1])
+            self.automatic.refit(encoder.fit_transform(X), Y, groups=self.data.groups)
+            self.estimator = Pipeline([*encoder.steps, self.estimator.steps[-1]])
+        self.notes["report"] = self.automatic.report_
+        for name, why in self.automatic.report_["left_out"].items():
+            if name not in before:
+                self.tell("note", f"Left out: {name}, {why}")
 
     def _search(self) -> float:
         """Fit the best candidate on the training rows; returns the seconds that took."""

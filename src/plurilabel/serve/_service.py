@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 from collections.abc import Sequence
 from contextlib import suppress
@@ -18,6 +17,8 @@ from scipy import sparse
 from plurilabel._core.base import CUTS
 from plurilabel._core.blocks import row_blocks
 from plurilabel._core.compat import safe_indexing, versions
+from plurilabel._core.keys import key_or_none
+from plurilabel._core.records import digest_of
 from plurilabel._core.scores import score_method
 from plurilabel.learners import learner_text
 from plurilabel.models import Model, ModelRows, load_model
@@ -451,8 +452,9 @@ def _only(results: list[Any]) -> Any:
 
 def _digest(model: Model) -> str:
     """Identify a model by its learner, labels and features."""
-    names = list(model.label_names), list(model.feature_names)
-    return hashlib.sha256(json.dumps([learner_text(model.estimator), *names]).encode()).hexdigest()
+    # the same after a restart and with a later version; without a key it is known by its text
+    learner = key_or_none(model.estimator, versions=False) or learner_text(model.estimator)
+    return digest_of(learner, list(model.label_names), list(model.feature_names))
 
 
 def _has_steps(model: Model) -> bool:

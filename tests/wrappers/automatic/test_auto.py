@@ -29,13 +29,15 @@ from plurilabel import (
 )
 from plurilabel.datasets import UnknownLabels, make_multilabel
 from plurilabel.metrics import get_measure, measure_names
-from plurilabel.wrappers.automatic import _auto, _trials
+from plurilabel.wrappers.automatic import _auto
 from plurilabel.wrappers.automatic._copies import warn_of_copies
 from plurilabel.wrappers.automatic._ensemble import (
     FEWEST_ENTRIES,
+    MOST_ENTRIES,
+    Cost,
     HeldOut,
-    affordable_entries,
     choose,
+    entries_for,
     estimate,
     mean_scores,
 )
@@ -181,8 +183,11 @@ def test_deterministic_and_resumable(tmp_path, fitted, monkeypatch):
     monkeypatch.setattr(
         "plurilabel.wrappers.automatic._trials._of_fold", None
     )  # nothing is learned again
-    resumed = clone(again).set_params(time_limit=1e-6).fit(X, Y)
+    resumed = clone(again).set_params(time_limit=1000).fit(X, Y)
     assert_array_equal(resumed.predict_proba(X), fitted.predict_proba(X))
+    late = clone(again).set_params(time_limit=1e-6).fit(X, Y)
+    assert len(late.names_) == 1 and np.isnan(late.estimate_)  # one is fitted, whatever the time
+    assert {*late.report_["left_out"].values()} <= {"no time left for its last fit"}
     other = clone(again).set_params(measure="hamming_loss").fit(X, Y)
     assert other.report_["measure"] == "hamming_loss"
 
@@ -294,29 +299,17 @@ def test_few_rows_and_no_time():
     assert late.predict_proba(X).max() <= 1
 
 
-def test_a_time_limit_leaves_out_what_takes_too_long(monkeypatch):
-    clock = iter(range(1000))  # a second at each look
-    monkeypatch.setattr(_trials, "monotonic", lambda: next(clock))
-    told = []
-    model = AutoClassifier(
-        portfolio=MEMBERS, cv=2, time_limit=6, progress=lambda *a: told.append(a[:3])
-    ).fit(X, Y)
-    assert model.report_["left_out"] == {"sets": "no time left"}
-    assert "\nNo time left for: sets\n" in model.summary()
-    assert told == [(0, 3, "neighbours"), (1, 3, "linear")]
-
-
 @pytest.mark.parametrize("name", ["f1", "average_precision"])
 def test_where_time_is_short_a_selection_looks_at_fewer_rows(name):
     (member,), Y = held_out(np.random.default_rng(0), n=9000, noise=(0.3,))
     scores, folds = 1 / (1 + np.exp(-member.scores)), np.arange(9000) % 4
-    enough, some, none = (
-        affordable_entries(scores, Y, get_measure(name), folds, seconds, None)
-        for seconds in (1e6, 1e-1, 0)
-    )
-    assert enough == Y.size >= some >= none == FEWEST_ENTRIES
-    few = choose([member], Y, get_measure(name), folds, entries=none)
-    assert few.weights[0].sum() == 1
+    given = scores, Y, get_measure(name), folds, None
+    many, few = Cost.of(*given, MOST_ENTRIES), Cost.of(*given, FEWEST_ENTRIES)
+    assert many.look > 0 < few.look
+    enough, some, none = (entries_for(seconds, 2.0, 0.5) for seconds in (3.0, 1.0, 0.0))
+    assert enough == MOST_ENTRIES > some > none == FEWEST_ENTRIES
+    chosen = choose([member], Y, get_measure(name), folds, entries=none)
+    assert chosen.weights[0].sum() == 1
 
 
 def test_learners_that_are_too_costly_are_not_tried(monkeypatch):
@@ -341,7 +334,9 @@ def test_learners_that_are_too_costly_are_not_tried(monkeypatch):
 def test_a_learner_that_cannot_take_the_data_is_left_out():
     broken = ("broken", MLkNN(500))
     model = AutoClassifier(portfolio=[broken, NEIGHBOURS], cv=2, random_state=0).fit(X, Y)
-    assert model.report_["left_out"]["broken"].startswith("it failed: n_neighbors must")
+    assert model.report_["left_out"]["broken"].startswith(
+        "it failed: ValueError: n_neighbors must"
+    )
     assert "Left out: broken, it failed" in model.summary()
     with pytest.raises(ValueError, match="none of the learners can take the data: broken: it"):
         AutoClassifier(portfolio=[broken], cv=2).fit(X, Y)
