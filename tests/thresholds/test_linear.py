@@ -57,10 +57,11 @@ def test_linear_is_the_least_squares_fit(problem):
     scores, Y = problem
     strategy = LinearThreshold().fit(scores, Y)
     s = best_cuts(scores, Y, 0.1)
-    centred, size = scores - scores.mean(axis=0), np.linalg.norm(scores, 2)
-    U, sizes, _ = np.linalg.svd(centred, full_matrices=False)
+    size = np.linalg.norm(scores, 2)
+    U, sizes, _ = np.linalg.svd(scores - scores.mean(axis=0), full_matrices=False)
     assume(not ((sizes > 1e-8 * size) & (sizes < 1e-4 * size)).any())  # rounding, or clearly not
-    used = U[:, sizes >= 1e-4 * size]
+    assume(not ((sizes > 1e-4 * sizes[0]) & (sizes < 1e-2 * sizes[0])).any())
+    used = U[:, (sizes >= max(1e-2 * sizes[0], 1e-4 * size)) & (sizes > 0)]
     expected = s.mean() + used @ (used.T @ (s - s.mean()))
     scale = 1 + np.abs(s).max()
     t = scores @ strategy.coef_ + strategy.intercept_

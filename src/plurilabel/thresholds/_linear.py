@@ -22,7 +22,11 @@ MANY = 1000
 """Labels from which on the least squares problem is large."""
 
 DIGITS = 1e-6
-"""What differs by less than this, relative to the scores, is rounding: nothing is fitted to it."""
+"""What varies by less than this, relative to the scores, is rounding: nothing is fitted to it."""
+
+VARIES = 1e-3
+"""The same relative to how much scores vary, which protects against scores of new instances that
+vary in other ways: hardly any training instance has a rare label, and its scores hardly vary."""
 
 
 class LinearThreshold(ThresholdStrategy):
@@ -35,8 +39,8 @@ class LinearThreshold(ThresholdStrategy):
     above the highest score. The lowest of several best intervals is used, which predicts the most
     labels. Then w and b are fitted to s by least squares, with the smallest norm of w if the
     solution is not unique. Scores often depend on each other, such as those of an instance that
-    sum to 0 or 1: combinations that vary by less than a millionth of the scores are not used,
-    since those are only rounding errors.
+    sum to 0 or 1, and those of rare labels hardly vary: combinations of scores that vary by less
+    than a thousandth of the others are not used.
 
     Parameters
     ----------
@@ -121,7 +125,7 @@ def _solution(R: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
     spread, size = abs(R[1:, 1:-1]).max(), abs(R[:, 1:-1]).max()
     w = np.zeros(q)
     if spread > DIGITS * size:
-        cond = DIGITS * size / spread
+        cond = max(VARIES, DIGITS * size / spread)
         w = least_squares(R[1:, 1:-1], R[1:, -1], cond=cond, large=q >= MANY)
     return w, float((R[0, -1] - R[0, 1:-1] @ w) / R[0, 0])
 
