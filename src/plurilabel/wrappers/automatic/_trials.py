@@ -22,6 +22,7 @@ from plurilabel._core.records import digest_of, write_atomic
 from plurilabel._core.scores import score_method
 from plurilabel._core.words import aligned, counted, duration, file_size
 from plurilabel.metrics import get_measure, label_scores
+from plurilabel.wrappers._wrapper import fill_unseen
 from plurilabel.wrappers.automatic._ensemble import Choice, HeldOut
 from plurilabel.wrappers.automatic._portfolio import Candidate
 
@@ -264,8 +265,9 @@ class Pool:
 
     def _together(self, parts: Sequence[HeldOut]) -> HeldOut:
         rows = np.concatenate([test for _, test in self.splits])
-        scores = np.empty(self.Y.shape)
-        scores[rows] = np.concatenate([part.scores for part in parts])
+        scores, in_turn = np.empty(self.Y.shape), np.concatenate([part.scores for part in parts])
+        fill_unseen(in_turn, self.Y, self.splits)
+        scores[rows] = in_turn
         if not np.isfinite(scores).all():
             raise ValueError("there are scores that are not finite")
         if any(part.sets is None for part in parts):
