@@ -11,10 +11,10 @@ import numpy as np
 from plurilabel._core.base import LabelMatrix
 from plurilabel._core.compat import Interval, StrOptions
 from plurilabel._core.fitted import Declared, numbers, parameter
-from plurilabel._core.unknown import UnknownLabels, known_part
+from plurilabel._core.unknown import UnknownLabels
 from plurilabel.metrics import COUNT_MEASURES
 from plurilabel.thresholds._constant import cut_for_total
-from plurilabel.thresholds._global import GlobalThreshold
+from plurilabel.thresholds._pool import Pool
 from plurilabel.thresholds._strategy import (
     Scores,
     Sets,
@@ -23,19 +23,33 @@ from plurilabel.thresholds._strategy import (
     highest,
     round_half_up,
 )
-from plurilabel.thresholds._sweep import best_size, by_label, count_measure, cut_keeping
+from plurilabel.thresholds._sweep import (
+    best_size,
+    by_label,
+    count_measure,
+    counts_by_size,
+    cut_keeping,
+    entry_sizes,
+    evaluate,
+)
 
 
 class SCut(ThresholdStrategy):
     """A cut for each label, at which a measure of that label is highest.
 
-    The optimum is exact: every cut that can make a difference is tried. A cut lies halfway between
-    two neighbouring distinct scores. The highest of equally good cuts is used. If it is best
-    never to predict a label, its cut is the highest score seen; if it is best always to predict
-    it, the next number below the lowest. For a label that no instance or every instance has, the
-    cut is infinite.
+    The cut of a rare label would be learned from a few positives. If one of them has a low score,
+    the best cut would be below those of hundreds of other instances: an F1 of .01 is better than
+    0. So each label is counted together with ``shrink`` positives of a mean label, the counts of
+    all labels at the same cut; the more positives a label has, the less these matter.
 
-    Optimising each label optimises the macro average: ``measure="f1"`` maximises macro F1.
+    The optimum is exact: every cut that can make a difference is tried. A cut lies halfway between
+    two neighbouring distinct scores, or where the mean label is best, if that is between the two.
+    The highest of equally good cuts is used. If it is best never to predict a label, its cut is at
+    least the highest score seen; if it is best always to predict it, it is below the lowest. For a
+    label that no instance or every instance has, the cut is infinite.
+
+    Optimising each label optimises the macro average: ``SCut("f1", shrink=0)``, the strategy of
+    the paper, has the highest macro F1 on the scores given to ``fit``.
 
     Parameters
     ----------
@@ -45,21 +59,21 @@ class SCut(ThresholdStrategy):
         function of the counts (tp, fp, fn, tn). It gets arrays with one entry for each cut and
         returns such an array; higher is better.
     fbr : float, default=None
-        A label whose best value is below this gets its highest score as its cut (SCutFBR.1). This
-        guards against accidental optima of rare labels, where a low cut costs many false
-        positives.
-    shrink : float, default=0.0
-        Pulls the cuts of rare labels to one cut that all labels share, the best for the macro
-        average: the shared cut has the weight ``shrink / (shrink + positives)``. For a mean of
-        eighteen learners, macro F1 on the hold-outs of Emotions, Flags and Genbase is .704, .684
-        and .796 with 0, and .703, .696 and .814 with 10.
+        A label whose value is below this gets its highest score as its cut (SCutFBR.1), so that
+        labels that are hardly found are not predicted.
+    shrink : float, default=100
+        How many positives of a mean label are added to those of each label. In the mean, a label
+        weighs as the square root of its positives. With 0 nothing is added, which is safe only if
+        every label has hundreds of positives. 100 was chosen by cross-validation on 20 pairs of
+        data and learner: micro F1 is within .012 of the best single cut for all of them, and macro
+        F1 is .022 above it on average. With 0, micro F1 is up to .53 lower.
 
     Attributes
     ----------
     cuts_ : ndarray of shape (q,)
     values_ : ndarray of shape (q,)
-        The measure of each label at its best cut, on the scores given to ``fit``, before any
-        shrinking.
+        The measure of each label at its cut, on the scores given to ``fit``, without what
+        ``shrink`` adds.
 
     References
     ----------
@@ -72,11 +86,10 @@ class SCut(ThresholdStrategy):
     >>> from plurilabel import SCut
     >>> scores = [[0.9, 0.4], [0.8, 0.3], [0.7, 0.2], [0.1, 0.1]]
     >>> Y = [[1, 1], [0, 1], [1, 0], [0, 0]]
-    >>> strategy = SCut("f1").fit(scores, Y)
-    >>> strategy.cuts_
+    >>> SCut("f1", shrink=0).fit(scores, Y).cuts_
     array([0.4 , 0.25])
-    >>> strategy.values_
-    array([0.8, 1. ])
+    >>> SCut("f1").fit(scores, Y).cuts_  # with so few instances, the same for both labels
+    array([0.2, 0.2])
     """
 
     _learns_from_known = True
@@ -95,35 +108,31 @@ class SCut(ThresholdStrategy):
         measure: str | Callable[..., Any] = "f1",
         *,
         fbr: float | None = None,
-        shrink: float = 0.0,
+        shrink: float = 100.0,
     ):
         self.measure = measure
         self.fbr = fbr
         self.shrink = shrink
 
     def _fit(self, scores: Scores, Y: LabelMatrix) -> None:
-        q = scores.shape[1]
+        q, measure = scores.shape[1], count_measure(self.measure)
+        pool = Pool.of(scores, Y, measure, self.shrink) if self.shrink > 0 else None
         self.cuts_, self.values_ = np.empty(q), np.empty(q)
         for j, (ordered, chosen) in enumerate(by_label(scores, Y)):
-            k, self.values_[j] = best_size(ordered, chosen, count_measure(self.measure))
+            n, p = len(ordered), len(chosen)
+            shared = pool if 0 < p < n else None
+            more = None if shared is None else shared.beside(ordered)
+            k, _ = best_size(ordered, chosen, measure, more=more)
+            own = counts_by_size(n, entry_sizes(ordered, chosen), k, k + 1)
+            self.values_[j] = evaluate(measure, *own)[0]
             if self.fbr is not None and self.values_[j] < self.fbr:
                 k = 0
-            constant = len(chosen) in (0, len(ordered))  # no instance or every instance has it
-            if constant and k == len(chosen):
+            if p in (0, n) and k == p:  # no instance or every instance has it
                 self.cuts_[j] = np.inf if k == 0 else -np.inf
+            elif shared is not None and k == shared.size_above(ordered):
+                self.cuts_[j] = shared.best
             else:
                 self.cuts_[j] = cut_keeping(ordered, k)
-        if self.shrink > 0:
-            self._shrink_cuts(scores, Y)
-
-    def _shrink_cuts(self, scores: Scores, Y: LabelMatrix) -> None:
-        of_all = self.measure if callable(self.measure) else f"macro_{self.measure}"
-        shared = GlobalThreshold(of_all)
-        shared._fit(scores, Y)
-        positives = np.asarray(known_part(Y)[0].sum(axis=0, dtype=np.int64)).ravel()
-        weight = self.shrink / (self.shrink + positives)
-        finite = np.isfinite(self.cuts_)  # labels that are never or always there stay so
-        self.cuts_[finite] += (weight * (shared.cut_ - self.cuts_))[finite]
 
     def _sets(self, scores: Scores) -> Sets:
         return above(scores, self.cuts_)
