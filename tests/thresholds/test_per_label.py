@@ -92,7 +92,7 @@ def test_shrinking_adds_positives_of_a_mean_label(problem, shrink, name):
         return MEASURES[name](Counts(*(own + shrink * mean_counts(scores, Y, cut))))
 
     found = SCut(name, shrink=shrink).fit(scores, Y)
-    pool = Pool.of(scores, Y, count_measure(name), shrink)
+    pool = Pool.of(scores, Y, count_measure(name))
     if pool is not None:
         best = max(value(0, cut, 0) for cut in every_cut(scores))
         assert value(0, pool.at, 0) == pytest.approx(best)
@@ -113,12 +113,44 @@ def test_shrinking_adds_positives_of_a_mean_label(problem, shrink, name):
         assert found.values_[j] == pytest.approx(own)
 
 
+@pytest.mark.parametrize("hidden", [0.0, 0.3])
+def test_the_strength_is_chosen_by_folds(hidden):
+    chosen = set()
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        Y = (rng.random((150, 5)) < rng.choice([0.03, 0.1, 0.4], size=5)).astype(float)
+        scores = (Y + rng.normal(size=Y.shape)) * rng.choice([1, 3], size=5)
+        Y[rng.random(Y.shape) < hidden] = np.nan
+        found = SCut().fit(scores, Y)
+        averages = {}
+        for shrink in (1, 10, 100, 300):
+            sets = np.empty(Y.shape)
+            for fold in range(3):
+                part = np.arange(150) % 3 == fold
+                strategy = SCut(shrink=shrink).fit(scores[~part], Y[~part])
+                sets[part] = strategy.predict(scores[part])
+            each = [
+                MEASURES["f1"](counts(y[~np.isnan(y)], s[~np.isnan(y)] == 1))
+                for y, s in zip(Y.T, sets.T)
+            ]
+            known = ~np.isnan(Y)
+            averages[shrink] = MEASURES["f1"](counts(Y[known], sets[known] == 1)), np.mean(each)
+        best = max(micro for micro, _ in averages.values())
+        good = [shrink for shrink, (micro, _) in averages.items() if micro >= 0.99 * best]
+        assert found.shrink_ == max(good, key=lambda shrink: averages[shrink][1])
+        same = SCut(shrink=found.shrink_).fit(scores, Y)
+        np.testing.assert_array_equal(found.cuts_, same.cuts_)
+        chosen.add(found.shrink_)
+    assert len(chosen) > 1
+    assert SCut().fit(scores[:5], Y[:5]).shrink_ == 300
+
+
 def test_frequent_labels_keep_their_own_cuts():
     """Scores on other scales: 2000 positives outweigh the 100 that are added."""
     rng = np.random.default_rng(0)
     Y = (rng.random((4000, 3)) < 0.5).astype(int)
     scores = (Y + rng.normal(size=Y.shape)) * [1, 2, 4]
-    alone, found = SCut(shrink=0).fit(scores, Y), SCut().fit(scores, Y)
+    alone, found = SCut(shrink=0).fit(scores, Y), SCut(shrink=100).fit(scores, Y)
     np.testing.assert_allclose(found.values_, alone.values_, atol=0.005)
     assert abs(found.cuts_ - alone.cuts_).max() < 0.3
 
@@ -127,9 +159,9 @@ def test_a_pool_of_some_scores_is_close_to_one_of_all(monkeypatch):
     rng = np.random.default_rng(0)
     Y = (rng.random((2000, 6)) < [0.5, 0.3, 0.1, 0.05, 0.01, 0.002]).astype(int)
     scores = Y + rng.normal(size=Y.shape)
-    found = SCut().fit(scores, Y)
+    found = SCut(shrink=100).fit(scores, Y)
     monkeypatch.setattr(pool_module, "POINTS", 2**20)
-    exact = SCut().fit(scores, Y)
+    exact = SCut(shrink=100).fit(scores, Y)
     np.testing.assert_allclose(found.values_, exact.values_, atol=0.01)
 
 

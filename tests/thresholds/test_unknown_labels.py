@@ -57,7 +57,7 @@ def test_scut_is_each_label_on_the_rows_that_know_it(data):
         assert (found.cuts_[j], found.values_[j]) == (alone.cuts_[0], alone.values_[0])
     assert found.cuts_[4] == np.inf  # never known, never predicted
     shared = Pool.of(
-        S, UnknownLabels(np.nan_to_num(Y).astype(int), np.isnan(Y)), count_measure("f1"), 1.0
+        S, UnknownLabels(np.nan_to_num(Y).astype(int), np.isnan(Y)), count_measure("f1")
     )
     positives = (Y[:, :4] == 1).sum(axis=0)
     for cut, found in zip(shared.cuts, shared.counts.T):

@@ -20,7 +20,7 @@ SAMPLE = 2**16  # scores of which the latter are drawn
 
 @dataclass
 class Pool:
-    """Counts of a mean label with so many positives, at ascending cuts."""
+    """Counts of a mean label with one positive, at ascending cuts."""
 
     cuts: NDArray[np.float64]
     counts: NDArray[np.float64]  # (4, cuts): tp, fp, fn, tn
@@ -28,10 +28,10 @@ class Pool:
     at: float  # the same without that half
 
     @classmethod
-    def of(cls, scores: Scores, Y: LabelMatrix, measure: CountMeasure, size: float) -> Pool | None:
+    def of(cls, scores: Scores, Y: LabelMatrix, measure: CountMeasure) -> Pool | None:
         """The mean of all labels that some instances have and others do not, if there are any.
 
-        It has ``size`` positives, and each label weighs as the square root of its positives.
+        Each label weighs as the square root of its positives.
         """
         some = scores.ravel()
         if some.size > SAMPLE:
@@ -51,7 +51,7 @@ class Pool:
                 positives += np.sqrt(p)
         if not positives:
             return None
-        total *= size / positives
+        total /= positives
         values = evaluate(measure, *total)
         best = len(cuts) - 1 - int(values[::-1].argmax())  # the highest of equally good cuts
         middle = cut_between(cuts[best], cuts[min(best + 1, len(cuts) - 1)])
@@ -61,13 +61,18 @@ class Pool:
         """How many of the scores, in descending order, are above the best cut."""
         return len(ordered) - int(np.searchsorted(ordered[::-1], self.best, side="right"))
 
-    def beside(self, ordered: Scores) -> Callable[[int, int], list[NDArray[np.float64]]]:
-        """Counts at cuts that predict the k highest scores of a label, k = start..stop - 1."""
+    def beside(
+        self, ordered: Scores, size: float
+    ) -> Callable[[int, int], list[NDArray[np.float64]]]:
+        """Counts at cuts that predict the k highest scores of a label, k = start..stop - 1.
+
+        They are those of a mean label with ``size`` positives.
+        """
         lowest = np.append(ordered, -np.inf)  # such cut for each k
         lowest[self.size_above(ordered)] = self.at  # where it is one of them, it stands for all
 
         def counts(start: int, stop: int) -> list[NDArray[np.float64]]:
-            return [np.interp(lowest[start:stop], self.cuts, row) for row in self.counts]
+            return [size * np.interp(lowest[start:stop], self.cuts, row) for row in self.counts]
 
         return counts
 
