@@ -504,3 +504,23 @@ def test_thresholds_of_another_order(name):
     assert_array_equal(get_strategy(name).fit(F, Y).predict(F[rows]), wanted[rows])
     again = get_strategy(name).fit(F[:, labels], Y[:, labels]).predict(F[:, labels])
     assert_array_equal(again, wanted[:, labels])
+
+
+def fitted_numbers(thing):
+    """All arrays of numbers inside a fitted learner, its parts and theirs."""
+    if isinstance(thing, np.ndarray):
+        yield from [thing] if thing.dtype.kind == "f" else ()
+    elif isinstance(thing, list | tuple | dict):
+        for part in thing.values() if isinstance(thing, dict) else thing:
+            yield from fitted_numbers(part)
+    elif hasattr(thing, "get_params"):
+        yield from fitted_numbers(vars(thing))
+
+
+@pytest.mark.parametrize("text", FORMS)
+def test_nothing_is_fitted_to_rounding_errors(text):
+    """Rows that occur three times and labels that occur twice: what is learned stays small."""
+    rows = np.tile(np.arange(25), 3)
+    learner = unfitted(text).fit(features(text)[rows], Y[rows][:, [0, 0, 1, 2, 2, 3]])
+    for numbers in fitted_numbers(learner):
+        assert abs(numbers[np.isfinite(numbers)]).max(initial=0.0) < 1e4

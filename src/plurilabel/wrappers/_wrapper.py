@@ -41,7 +41,7 @@ from plurilabel._core.explanation.contributions import Contributions
 from plurilabel._core.explanation.explain import explain
 from plurilabel._core.fitted import Declared, one_of
 from plurilabel._core.scores import score_matrix, score_method
-from plurilabel._core.unknown import takes_unknown_labels
+from plurilabel._core.unknown import known_part, takes_unknown_labels
 from plurilabel.model_selection.shared import groups_for, routed_splitter, splits_by
 from plurilabel.thresholds.shared import Scores
 
@@ -309,6 +309,7 @@ class OutOfFoldWrapper(OpenWrapper):
                 return self._estimator_scores(X), Y
             splits = splits_by(self.cv, X, Y, **routed.splitter.split)
             scores = self._out_of_fold(X, target, splits, routed.estimator.fit)
+            fill_unseen(scores, Y, splits)
             return scores, Y[np.concatenate([test for _, test in splits])]
 
         self._learn(Y, held_out)
@@ -372,6 +373,25 @@ class OutOfFoldWrapper(OpenWrapper):
         """Metadata passed to ``fit`` goes to ``estimator.fit`` and ``cv.split``."""
         to_split = MethodMapping().add(caller="fit", callee="split")
         return self._fit_router().add(splitter=routed_splitter(self.cv), method_mapping=to_split)
+
+
+def fill_unseen(scores: Scores, Y: LabelMatrix, splits: Sequence[Any]) -> None:
+    """Replace the scores of models whose training rows all have, or all lack, a label.
+
+    Such scores say nothing about those of the final model, and often are far from them: the only
+    instance with a label would get the lowest score of all. The median of the scores by the
+    models that know the label takes their place.
+    """
+    filled, unknown = known_part(Y)
+    hidden = None if unknown is None else dense(unknown)
+    unseen = np.zeros(scores.shape, dtype=bool)
+    ends = np.cumsum([len(test) for _, test in splits])
+    for (train, test), end in zip(splits, ends):
+        positives = np.asarray(filled[train].sum(axis=0, dtype=np.int64)).ravel()
+        known = len(train) - (0 if hidden is None else hidden[train].sum(axis=0))
+        unseen[end - len(test) : end] = (positives == 0) | (positives == known)
+    for j in np.flatnonzero(unseen.any(axis=0) & ~unseen.all(axis=0)):
+        scores[unseen[:, j], j] = np.median(scores[~unseen[:, j], j])
 
 
 def scores_of(

@@ -114,7 +114,7 @@ def _one(measure: str) -> tuple[ThresholdStrategy, str]:
 
 
 def _each(measure: str) -> tuple[ThresholdStrategy, str]:
-    return SCut(measure, shrink=10), "at a cut for each label"
+    return SCut(measure, shrink=1), "at a cut for each label"
 
 
 _HALF = (ConstantThreshold(0.5), "at 0.5")

@@ -23,6 +23,7 @@ from plurilabel._core.scores import score_method
 from plurilabel._core.words import aligned, counted, duration, file_size
 from plurilabel.metrics import get_measure, label_scores
 from plurilabel.model_selection.shared import Split, groups_for
+from plurilabel.wrappers._wrapper import fill_unseen
 from plurilabel.wrappers.automatic._ensemble import Choice, HeldOut
 from plurilabel.wrappers.automatic._portfolio import Candidate
 
@@ -370,6 +371,7 @@ class Pool:
 
     def _together(self, parts: Sequence[HeldOut]) -> HeldOut:
         scores = np.concatenate([part.scores for part in parts])
+        fill_unseen(scores, self.Y, self.splits)
         if not np.isfinite(scores).all():
             raise ValueError("there are scores that are not finite")
         if any(part.sets is None for part in parts):
