@@ -351,9 +351,7 @@ def test_another_origin(text):
     if get_tags(unfitted(text)).input_tags.positive_only:
         pytest.skip("it learns from counts")
     X, Y = coarse()
-    found, wanted = (
-        label_scores(unfitted(text).fit(A, Y), A) for A in (X + 2.0**30, X)
-    )
+    found, wanted = (label_scores(unfitted(text).fit(A, Y), A) for A in (X + 2.0**30, X))
     same(text, found, wanted, DEPENDS_ON_ORIGIN)
 
 

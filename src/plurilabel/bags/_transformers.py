@@ -15,7 +15,7 @@ from sklearn.cluster import KMeans
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from plurilabel._core.base import AllOrNothing
+from plurilabel._core.base import AllOrNothing, validate_features
 from plurilabel._core.blocks import csr_of_rows
 from plurilabel._core.compat import (
     HasMethods,
@@ -178,10 +178,7 @@ class BagsToRows(AllOrNothing, TransformerMixin, BaseEstimator):
     def _bags(self, X: Any, *, reset: bool) -> Bags:
         bags = validated_bags(self, X, reset=reset)
         if bags is None:
-            matrix = validate_data(
-                self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32]
-            )
-            bags = Bags.from_rows(matrix)
+            bags = Bags.from_rows(validate_features(self, X, reset=reset))
         return bags
 
     def _fit(self, X: Any) -> tuple[Bags, Any]:

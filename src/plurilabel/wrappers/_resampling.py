@@ -13,7 +13,7 @@ from sklearn.utils import check_array, indexable
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from plurilabel._core.base import LabelMatrix, check_labels, column_names
-from plurilabel._core.blocks import canonical, refuse_masked
+from plurilabel._core.blocks import canonical, refuse_dates, refuse_masked
 from plurilabel._core.compat import HasMethods, check_params, safe_indexing
 from plurilabel._core.fitted import Declared, count
 from plurilabel._core.unknown import UnknownLabels, known_part, takes_unknown_labels
@@ -64,6 +64,7 @@ class Resampler(BaseEstimator, ABC):
             raise ValueError(f"Y must have at least one row and one label, got {labels.shape}")
         refuse_masked(X, "X")
         if self._needs_numbers:
+            refuse_dates(X, "X")
             form = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "input_name": "X"}
             X = check_array(canonical(X), **form)
         else:

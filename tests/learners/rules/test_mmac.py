@@ -138,7 +138,7 @@ def test_real_data_in_seconds(data_folder):
 def test_a_code_never_seen_has_no_rule(codes):
     """Neither one between two codes nor one beyond them."""
     X = np.repeat(codes, 6).astype(float)[:, None]
-    Y = (X == np.unique(X)).astype(int)
+    Y = (np.unique(X) == X).astype(int)
     learner = MMAC(min_support=2).fit(X, Y)
     assert (learner.predict(X) == Y)[X[:, 0] != 0].all()
     assert f"x0 is {codes[-1]}" in learner.to_text()
