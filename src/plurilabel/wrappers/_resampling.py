@@ -62,6 +62,8 @@ class Resampler(BaseEstimator, ABC):
         labels = check_labels(filled)
         if 0 in labels.shape:
             raise ValueError(f"Y must have at least one row and one label, got {labels.shape}")
+        if X is None:
+            raise ValueError(f"{type(self).__name__} requires rows X, got None")
         refuse_masked(X, "X")
         if self._needs_numbers:
             refuse_dates(X, "X")
@@ -155,7 +157,17 @@ class ResampledClassifier(DelegatedScores):
         return bool(able) and takes_unknown_labels(self.estimator)
 
     def _fit(self, X: Any, Y: LabelMatrix) -> None:
-        rows, Y = clone(self.resampler).fit_resample(X, Y)
+        found = clone(self.resampler).fit_resample(X, Y)
+        if not isinstance(found, list | tuple) or len(found) != 2:
+            what = type(found).__name__
+            raise TypeError(f"resampler must return X and Y as a pair, got {what}")
+        rows, Y = found
+        if not isinstance(Y, UnknownLabels):
+            Y = check_labels(Y, name="Y of the resampler")
+        if Y.shape[1] != self.n_labels_:
+            raise ValueError(
+                f"resampler must return all {self.n_labels_} labels, got {Y.shape[1]} column(s)"
+            )
         self.n_resampled_ = int(Y.shape[0])
         if not isinstance(Y, UnknownLabels):
             target = self._named_targets(Y)
