@@ -335,7 +335,7 @@ def test_sparse_features(text):
 @pytest.mark.parametrize("text", FORMS)
 def test_counts_dense_and_sparse(text):
     near, differ = why(text, SINGLE) or 1e-9, []
-    for seed, rate in ((0, 0.7), (1, 0.7), (2, 0.08)):
+    for seed, rate in ((0, 0.7), (2, 0.08)):
         X, Y = counts(seed, rate)
         thin = sparse.csr_array(X)
         scores = label_scores(unfitted(text).fit(X, Y), X)
