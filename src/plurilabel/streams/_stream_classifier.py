@@ -162,7 +162,7 @@ class StreamClassifier(ProbabilisticClassifier, RiverClassifier):
     def _remove_names(self, d: int, q: int) -> None:
         """Remove the columns after d and the labels after q, which a failed row has added."""
         for name in self.columns_[d:]:
-            del self._columns[name]
+            self._columns.pop(name, None)  # an interrupt may have come before it was there
         del self.columns_[d:]
         self.n_features_in_ = d
         if len(self._labels) > q:
@@ -183,8 +183,8 @@ class StreamClassifier(ProbabilisticClassifier, RiverClassifier):
         if grow and not columns.keys() >= x.keys():
             # sorted, so that the order of the keys in a dict does not matter
             for name in sorted((name for name in x if name not in columns), key=str):
-                columns[name] = len(self.columns_)
                 self.columns_.append(name)
+                columns[name] = len(self.columns_) - 1
             self.n_features_in_ = len(self.columns_)
         if self._takes_dicts:
             return x
