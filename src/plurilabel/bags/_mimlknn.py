@@ -145,8 +145,7 @@ class MIMLkNN(BagClassifier, ScoringClassifier):
 def _tidy(D: NDArray[np.float64]) -> NDArray[np.float64]:
     """Distances to ten digits: what differs by rounding is equal, and the first comes first."""
     digits, power = np.frexp(D)
-    D = np.ldexp(np.rint(digits * 2.0**33), power - 33)
-    return np.where(1e-7 * D.max(initial=0.0) < D, D, 0.0)
+    return np.ldexp(np.rint(digits * 2.0**33), power - 33)
 
 
 def _nearest(D: NDArray[np.float64], k: int) -> NDArray[np.intp]:

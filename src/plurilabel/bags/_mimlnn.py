@@ -111,7 +111,13 @@ class MIMLNN(BagClassifier, ScoringClassifier):
             W = linalg.solve(G, Z.T @ T, assume_a="pos")
         else:
             W = least_squares(Z, T)
-        self.coef_ = W / unit
+        with np.errstate(over="ignore"):
+            self.coef_ = W / unit
+        if not np.isfinite(self.coef_).all():
+            raise ValueError(
+                f"X must hold bags that are farther apart, got a mean distance of {unit:g}: scale "
+                "the features first"
+            )
 
     def _scores(self, X: Bags) -> NDArray[np.float64]:
         Z = hausdorff_distances(X, self.medoids_, self.distance_, n_jobs=self.n_jobs)

@@ -130,6 +130,8 @@ class OpenWrapper(Wrapper):
         ]
 
     def _validate_X(self, X: Any, *, reset: bool) -> Any:
+        if X is None:
+            raise ValueError(f"{type(self).__name__} requires rows X, got None")
         return indexable(X)[0] if reset else X
 
     def _named_targets(self, Y: LabelMatrix) -> Any:
