@@ -41,7 +41,7 @@ def run(quick: bool = False) -> list[Row]:
     curves = {"scikit-learn": lambda: [best_f1_cut(Y[:, l], scores[:, l]) for l in range(q)]}
     one_curve = {"scikit-learn": lambda: best_f1_cut(Y.ravel(), scores.ravel())}
     jobs: list[tuple[str, Any, dict, dict]] = [
-        ("SCut by F1", lambda: SCut().fit(scores, Y), curves, by_columns),
+        ("SCut by F1", lambda: SCut(shrink=0).fit(scores, Y), curves, by_columns),
         ("global cut by micro F1", lambda: GlobalThreshold().fit(scores, Y), one_curve, whole),
         ("global cut by F1", lambda: GlobalThreshold("f1").fit(scores, Y), {}, whole),
         ("global cut by macro F1", lambda: GlobalThreshold("macro_f1").fit(scores, Y), {}, whole),

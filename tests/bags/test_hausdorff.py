@@ -112,3 +112,23 @@ def test_far_bags_have_finite_scores():
     bags, Y = np.arange(24.0).reshape(6, 2, 2), [[1, 0], [0, 1]] * 3
     for learner in (MIMLSVM(random_state=0), MIMLNN(random_state=0)):
         assert np.isfinite(learner.fit(bags, Y).decision_function(bags + 1e299)).all()
+
+
+@pytest.mark.parametrize("kind", ["max", "average", "min"])
+def test_no_digits_are_lost(kind):
+    """Small differences of large numbers, dense and sparse, wherever the origin is."""
+    rng = np.random.default_rng(0)
+    points = rng.integers(0, 3, size=(60, 4)).astype(float)
+    points[:, 0] += 1e8 * (rng.random(60) < 0.5)
+    offsets = np.arange(0, 61, 3)
+    wanted = hausdorff_distances(Bags(points, offsets), kind=kind)
+    slow = np.sqrt(((points[:, None] - points) ** 2).sum(axis=2))
+    near = np.minimum.reduceat(slow, offsets[:-1], axis=1)
+    combine = {"max": np.maximum, "average": np.add, "min": np.minimum}[kind]
+    there = combine.reduceat(near, offsets[:-1], axis=0)
+    exact = (there + there.T) / 6 if kind == "average" else combine(there, there.T)
+    assert_allclose(wanted, exact, rtol=1e-11)
+    thin = hausdorff_distances(Bags(sparse.csr_array(points), offsets), kind=kind)
+    assert_allclose(thin, exact, rtol=1e-11)
+    far = hausdorff_distances(Bags(points + 2.0**30, offsets), kind=kind)
+    assert_allclose(far, exact, rtol=1e-11)

@@ -133,3 +133,11 @@ def test_embeddings_do_not_depend_on_the_unit(form):
 
     for scale in (2.0**-900, 2.0**-500, 2.0**500, 2.0**900):
         assert_allclose(rows(scale), rows(1.0), rtol=1e-9)
+
+
+def test_embeddings_do_not_depend_on_the_origin():
+    X = np.random.default_rng(0).integers(0, 4, size=(40, 3)) / 4
+    wanted = BagsToRows("embedding", n_centers=6, random_state=0).fit_transform(X)
+    found = BagsToRows("embedding", n_centers=6, random_state=0).fit_transform(X + 2.0**30)
+    assert wanted.min() < 0.5 < wanted.max()
+    assert_allclose(found, wanted, atol=1e-5)  # a center there is rounded to 1e-7

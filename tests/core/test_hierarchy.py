@@ -63,6 +63,11 @@ def test_names_between_labels_are_passed_over():
         (["cat", "dog"], {"catt": "dog"}, "'catt' is no label, did you mean 'cat'"),
         (["a", "a"], {"a": "b"}, "'a' occurs more than once"),
         (["a", "b"], ["ab"], "pairs"),
+        (["a", "b"], [0, 1], r"pairs \(child, parent\), got 0"),
+        (["a", "b"], {"a": object}, "lists of them, got <class 'object'> for 'a'"),
+        (["a", "b"], {"a": 7}, "'7' is no label"),
+        (["a", "b"], {"a": float("nan")}, "no label has a parent"),
+        (["a", "b"], {"a": 0.5}, "'0.5' is no label"),
     ],
 )
 def test_bad_tables(names, parents, message):
@@ -138,6 +143,10 @@ def test_bad_answers():
 def test_parents_by_number():
     assert Hierarchy(["a", "b", "c"], {1: 0, 2: [0, 1]}).edges.tolist() == [[1, 0], [2, 0], [2, 1]]
     assert Hierarchy(["1", "0"], {1: 0}).edges.tolist() == [[0, 1]]  # names come first
+    # a table in which others are missing has floats
+    table = np.array([[0, np.nan], [1, 0], [2, 1]])
+    assert Hierarchy(["a", "b", "c"], table).edges.tolist() == [[1, 0], [2, 1]]
+    assert Hierarchy(["a", "b"], {1: 0.0, 0: None}).edges.tolist() == [[1, 0]]
     with pytest.raises(ValueError, match="'7' is no label"):
         Hierarchy(["a", "b"], {7: 0})
 

@@ -24,7 +24,7 @@ def problem():
 
 def test_marks_the_optima_of_scut(problem):
     Y, scores = problem
-    strategy = SCut("f1").fit(scores, Y)
+    strategy = SCut("f1", shrink=0).fit(scores, Y)
     ax = plot_threshold_curves(pd.DataFrame(Y, columns=["a", "b", "c"]), scores)
     marks = [line.get_xydata()[0] for line in ax.lines]
     np.testing.assert_allclose(marks, np.c_[strategy.cuts_, strategy.values_])

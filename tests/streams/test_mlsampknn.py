@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 
 from plurilabel import MLSAMPkNN
+from plurilabel.learners import make_learner
 
 
 class Twin:
@@ -147,3 +148,19 @@ def test_prediction_does_not_depend_on_what_comes_later():
 def test_bad_parameters(parameters, message):
     with pytest.raises(ValueError, match=message):
         MLSAMPkNN(**parameters).learn_one({"a": 1}, {"l": True})
+
+
+@pytest.mark.parametrize("name", ["MLSAMPkNN()", "NeighborSubspaceEnsemble(3, random_state=0)"])
+def test_as_good_far_from_the_origin(name):
+    if "Ensemble" in name:
+        pytest.importorskip("river")
+    rng = np.random.default_rng(0)
+    X = rng.integers(-128, 129, size=(300, 12)) / 64
+    X[:, 3:] /= 8
+    Y = (X[:, :3] > 0).astype(int)
+    scores = [
+        make_learner(name).fit(X[:200] + origin, Y[:200]).predict_proba(X[200:] + origin)
+        for origin in (0.0, 2.0**30)
+    ]
+    assert ((scores[0] > 0.5) == Y[200:]).mean() > 0.8
+    assert_array_equal(*scores)

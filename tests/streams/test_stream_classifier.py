@@ -148,3 +148,15 @@ def test_river_is_imported_only_for_learners_of_streams(code):
 def test_learners_have_the_base_class_of_river():
     base = pytest.importorskip("river.base")
     assert all(isinstance(build(name), base.MultiLabelClassifier) for name in NAMES)
+
+
+@pytest.mark.parametrize("wrong", [None, [1.0], "red", {"a"}], ids=repr)
+def test_rows_that_are_not_dicts(wrong):
+    learner = WindowMLkNN(2)
+    with pytest.raises(TypeError, match="y must be a dict of labels, got "):
+        learner.learn_one({"a": 1.0}, wrong)
+    with pytest.raises(TypeError, match="x must be a dict of features, got "):
+        learner.learn_one(wrong, {"l": True})
+    learner.learn_one({"a": 1.0}, {"l": True})
+    with pytest.raises(TypeError, match="x must be a dict of features, got "):
+        learner.predict_one(wrong)

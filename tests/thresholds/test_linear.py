@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 
 from plurilabel import LinearThreshold
 from plurilabel.thresholds import _linear as linear_module
@@ -56,12 +56,16 @@ def test_ends_midpoints_and_ties():
 def test_linear_is_the_least_squares_fit(problem):
     scores, Y = problem
     strategy = LinearThreshold().fit(scores, Y)
-    A = np.c_[scores, np.ones(len(scores))]
     s = best_cuts(scores, Y, 0.1)
-    w = np.linalg.lstsq(A, s, rcond=None)[0]
+    size = np.linalg.norm(scores, 2)
+    U, sizes, _ = np.linalg.svd(scores - scores.mean(axis=0), full_matrices=False)
+    assume(not ((sizes > 1e-8 * size) & (sizes < 1e-4 * size)).any())  # rounding, or clearly not
+    assume(not ((sizes > 1e-4 * sizes[0]) & (sizes < 1e-2 * sizes[0])).any())
+    used = U[:, (sizes >= max(1e-2 * sizes[0], 1e-4 * size)) & (sizes > 0)]
+    expected = s.mean() + used @ (used.T @ (s - s.mean()))
     scale = 1 + np.abs(s).max()
     t = scores @ strategy.coef_ + strategy.intercept_
-    np.testing.assert_allclose(t, A @ w, atol=1e-6 * scale)
+    np.testing.assert_allclose(t, expected, atol=1e-6 * scale)
     clear = np.abs(scores - t[:, None]) > 1e-6 * scale  # of rounding
     np.testing.assert_array_equal(
         (strategy.predict(scores) == 1)[clear], (scores > t[:, None])[clear]
@@ -89,3 +93,33 @@ def test_many_labels_give_the_same_cut(monkeypatch):
     found = LinearThreshold().fit(scores, Y)
     np.testing.assert_allclose(found.coef_, wanted.coef_, atol=1e-10)
     np.testing.assert_allclose(found.intercept_, wanted.intercept_, atol=1e-10)
+
+
+@pytest.mark.parametrize("many", [1000, 1])
+def test_rounding_errors_are_not_fitted(many, monkeypatch):
+    """Scores that depend on each other: single precision or six digits decide nothing."""
+    monkeypatch.setattr(linear_module, "MANY", many)
+    rng = np.random.default_rng(0)
+    scores = rng.dirichlet(np.ones(6), size=40)  # they sum to 1
+    Y = (scores + 0.1 * rng.normal(size=scores.shape) > 0.2).astype(int)
+    exact = LinearThreshold().fit(scores, Y)
+    assert abs(exact.coef_).max() < 10 and exact.coef_.sum() == pytest.approx(0)
+    for rounded in (scores.astype(np.float32), np.round(scores, 7)):
+        found = LinearThreshold().fit(rounded, Y)
+        np.testing.assert_allclose(found.coef_, exact.coef_, atol=1e-4)
+        assert found.intercept_ == pytest.approx(exact.intercept_, abs=1e-4)
+    for unit, origin in ((1e6, 0), (1e-6, 0), (1, 100)):  # of the scores; the margin goes along
+        moved = LinearThreshold(margin=0.1 * unit).fit(unit * scores + origin, Y)
+        np.testing.assert_allclose(moved.coef_, exact.coef_, atol=1e-6)
+
+
+def test_digits_make_scores_equal_but_are_not_fitted():
+    rng = np.random.default_rng(0)
+    coarse = rng.integers(0, 4, (50, 5)) * 20.0
+    Y = (coarse + 10 * rng.normal(size=coarse.shape) > 40).astype(int)
+    noisy = coarse + 1e-7 * rng.normal(size=coarse.shape)
+    plain, found = LinearThreshold().fit(coarse, Y), LinearThreshold(digits=7).fit(noisy, Y)
+    np.testing.assert_allclose(found.coef_, plain.coef_, atol=1e-6)
+    split = LinearThreshold().fit(noisy, Y)  # cuts between scores that are equal
+    assert abs(split.coef_ - plain.coef_).max() > 1e-3
+    assert LinearThreshold(digits=3).fit(0 * coarse, Y).coef_.tolist() == [0.0] * 5

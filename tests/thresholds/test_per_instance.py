@@ -56,6 +56,14 @@ def test_of_equal_gaps_the_highest():
         MCut().fit(None, [[1], [0]])
 
 
+def test_mcut_does_not_look_below_the_floor():
+    scores = [[0.9, -0.8, -9.0, -30.0], [-2.0, -3.0, -30.0, -2.5], [0.1, 0.05, -0.9, -30.0]]
+    Y = np.zeros((3, 4))
+    assert MCut().fit(None, Y).predict(scores).sum(axis=1).tolist() == [3, 3, 3]
+    found = MCut(floor=-1).fit(None, Y).predict(scores)
+    assert found.tolist() == [[1, 0, 0, 0], [0, 0, 0, 0], [1, 1, 0, 0]]
+
+
 @pytest.mark.parametrize(
     ("model", "features"),
     [

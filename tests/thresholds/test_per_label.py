@@ -3,15 +3,26 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from plurilabel import GlobalThreshold, PCut, SCut
-from tests.thresholds.cases import MEASURES, counts, every_cut, labels_like, matrices, problems
+from plurilabel import PCut, SCut
+from plurilabel.thresholds import _pool as pool_module
+from plurilabel.thresholds._pool import Pool
+from plurilabel.thresholds._sweep import count_measure
+from tests.thresholds.cases import (
+    MEASURES,
+    Counts,
+    counts,
+    every_cut,
+    labels_like,
+    matrices,
+    problems,
+)
 
 
 @given(problems(), st.sampled_from(sorted(MEASURES)))
 @settings(deadline=None)
 def test_best_of_all_cuts(problem, name):
     scores, Y = problem
-    strategy = SCut(name).fit(scores, Y)
+    strategy = SCut(name, shrink=0).fit(scores, Y)
     predicted = strategy.predict(scores)
     for j in range(scores.shape[1]):
         f, y = scores[:, j], Y[:, j]
@@ -31,7 +42,7 @@ def test_any_function_of_the_counts(problem):
     def odd(tp, fp, fn, tn):
         return np.sin(3.0 * tp - fp + 0.5 * fn) + 0.1 * np.cos(tn)
 
-    predicted = SCut(odd).fit(scores, Y).predict(scores)
+    predicted = SCut(odd, shrink=0).fit(scores, Y).predict(scores)
     for j in range(scores.shape[1]):
         f, y = scores[:, j], Y[:, j]
         best = max(float(odd(*counts(y, f > cut))) for cut in every_cut(f))
@@ -62,19 +73,96 @@ def test_bad_measures():
         SCut(lambda *counts: counts[0] * np.nan).fit(scores, Y)
 
 
-def test_shrinking_pulls_rare_labels_to_a_cut_that_all_share():
+def mean_counts(scores, Y, cut):
+    """Counts at a cut of a label with one positive: the mean of all labels that vary."""
+    vary = [j for j in range(Y.shape[1]) if 0 < Y[:, j].sum() < len(Y)]
+    each = [np.array(counts(Y[:, j], scores[:, j] > cut)) / Y[:, j].sum() for j in vary]
+    return np.average(each, axis=0, weights=np.sqrt(Y[:, vary].sum(axis=0)))
+
+
+@given(
+    problems(largest=1e4), st.sampled_from([0.5, 3.0, 100.0]), st.sampled_from(["f1", "jaccard"])
+)
+@settings(deadline=None)
+def test_shrinking_adds_positives_of_a_mean_label(problem, shrink, name):
+    scores, Y = problem
+
+    def value(j, cut, weight=1):
+        own = weight * np.array(counts(Y[:, j], scores[:, j] > cut))
+        return MEASURES[name](Counts(*(own + shrink * mean_counts(scores, Y, cut))))
+
+    found = SCut(name, shrink=shrink).fit(scores, Y)
+    pool = Pool.of(scores, Y, count_measure(name))
+    if pool is not None:
+        best = max(value(0, cut, 0) for cut in every_cut(scores))
+        assert value(0, pool.at, 0) == pytest.approx(best)
+        assert ((scores > pool.best) == (scores > pool.at)).all()
+    for j, p in enumerate(Y.sum(axis=0)):
+        f = scores[:, j]
+        if p in (0, len(Y)):
+            assert found.cuts_[j] == (-np.inf if p else np.inf)
+            continue
+        # of the cuts with the same prediction, the lowest, or that of the mean label
+        same = [
+            cut for cut in (pool.at, *every_cut(f)) if ((f > cut) == (f > found.cuts_[j])).all()
+        ]
+        reached = value(j, same[0])
+        for cut in (*every_cut(f), pool.at):
+            assert reached >= value(j, cut) - 1e-9
+        own = MEASURES[name](counts(Y[:, j], f > found.cuts_[j]))
+        assert found.values_[j] == pytest.approx(own)
+
+
+@pytest.mark.parametrize("hidden", [0.0, 0.3])
+def test_the_strength_is_chosen_by_folds(hidden):
+    chosen = set()
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        Y = (rng.random((150, 5)) < rng.choice([0.03, 0.1, 0.4], size=5)).astype(float)
+        scores = (Y + rng.normal(size=Y.shape)) * rng.choice([1, 3], size=5)
+        Y[rng.random(Y.shape) < hidden] = np.nan
+        found = SCut().fit(scores, Y)
+        averages = {}
+        for shrink in (1, 10, 100, 300):
+            sets = np.empty(Y.shape)
+            for fold in range(3):
+                part = np.arange(150) % 3 == fold
+                strategy = SCut(shrink=shrink).fit(scores[~part], Y[~part])
+                sets[part] = strategy.predict(scores[part])
+            each = [
+                MEASURES["f1"](counts(y[~np.isnan(y)], s[~np.isnan(y)] == 1))
+                for y, s in zip(Y.T, sets.T)
+            ]
+            known = ~np.isnan(Y)
+            averages[shrink] = MEASURES["f1"](counts(Y[known], sets[known] == 1)), np.mean(each)
+        best = max(micro for micro, _ in averages.values())
+        good = [shrink for shrink, (micro, _) in averages.items() if micro >= 0.99 * best]
+        assert found.shrink_ == max(good, key=lambda shrink: averages[shrink][1])
+        same = SCut(shrink=found.shrink_).fit(scores, Y)
+        np.testing.assert_array_equal(found.cuts_, same.cuts_)
+        chosen.add(found.shrink_)
+    assert len(chosen) > 1
+    assert SCut().fit(scores[:5], Y[:5]).shrink_ == 300
+
+
+def test_frequent_labels_keep_their_own_cuts():
+    """Scores on other scales: 2000 positives outweigh the 100 that are added."""
     rng = np.random.default_rng(0)
-    Y = (rng.random((60, 4)) < [0.5, 0.2, 0.05, 0.0]).astype(int)
-    scores = 0.3 * Y + rng.random(Y.shape)
-    alone, shared = SCut().fit(scores, Y), GlobalThreshold("macro_f1").fit(scores, Y)
-    found = SCut(shrink=10).fit(scores, Y)
-    for j, k in enumerate(Y.sum(axis=0)):
-        if k == 0:  # never there
-            assert found.cuts_[j] == np.inf
-        else:
-            expected = (k * alone.cuts_[j] + 10 * shared.cut_) / (k + 10)
-            assert abs(found.cuts_[j] - expected) < 1e-12
-    np.testing.assert_array_equal(found.values_, alone.values_)
+    Y = (rng.random((4000, 3)) < 0.5).astype(int)
+    scores = (Y + rng.normal(size=Y.shape)) * [1, 2, 4]
+    alone, found = SCut(shrink=0).fit(scores, Y), SCut(shrink=100).fit(scores, Y)
+    np.testing.assert_allclose(found.values_, alone.values_, atol=0.005)
+    assert abs(found.cuts_ - alone.cuts_).max() < 0.3
+
+
+def test_a_pool_of_some_scores_is_close_to_one_of_all(monkeypatch):
+    rng = np.random.default_rng(0)
+    Y = (rng.random((2000, 6)) < [0.5, 0.3, 0.1, 0.05, 0.01, 0.002]).astype(int)
+    scores = Y + rng.normal(size=Y.shape)
+    found = SCut(shrink=100).fit(scores, Y)
+    monkeypatch.setattr(pool_module, "POINTS", 2**20)
+    exact = SCut(shrink=100).fit(scores, Y)
+    np.testing.assert_allclose(found.values_, exact.values_, atol=0.01)
 
 
 @given(matrices(), st.data())

@@ -19,6 +19,8 @@ from plurilabel import (
 from plurilabel.datasets import UnknownLabels
 from plurilabel.thresholds import get_strategy, strategy_names
 from plurilabel.thresholds._linear import best_cuts
+from plurilabel.thresholds._pool import Pool
+from plurilabel.thresholds._sweep import count_measure
 
 
 @pytest.fixture(scope="module")
@@ -48,15 +50,23 @@ def test_scut_is_each_label_on_the_rows_that_know_it(data):
     S, Y = data
     Y = np.column_stack([Y, np.full(len(Y), np.nan)])
     S = np.column_stack([S, S[:, 0]])
-    found = SCut().fit(S, Y)
+    found = SCut(shrink=0).fit(S, Y)
     for j in range(4):
         rows = ~np.isnan(Y[:, j])
-        alone = SCut().fit(S[rows, j : j + 1], Y[rows, j : j + 1])
+        alone = SCut(shrink=0).fit(S[rows, j : j + 1], Y[rows, j : j + 1])
         assert (found.cuts_[j], found.values_[j]) == (alone.cuts_[0], alone.values_[0])
     assert found.cuts_[4] == np.inf  # never known, never predicted
-    shared, positives = GlobalThreshold("macro_f1").fit(S, Y).cut_, np.nansum(Y[:, :4], axis=0)
-    expected = (10 * shared + positives * found.cuts_[:4]) / (10 + positives)
-    np.testing.assert_allclose(SCut(shrink=10).fit(S, Y).cuts_[:4], expected)
+    shared = Pool.of(
+        S, UnknownLabels(np.nan_to_num(Y).astype(int), np.isnan(Y)), count_measure("f1")
+    )
+    positives = (Y[:, :4] == 1).sum(axis=0)
+    for cut, found in zip(shared.cuts, shared.counts.T):
+        above = S[:, :4] > cut
+        cases = (1, above), (0, above), (1, ~above), (0, ~above)
+        known = [(Y[:, :4] == value).sum(axis=0, where=side) / positives for value, side in cases]
+        expected = np.average(known, axis=1, weights=np.sqrt(positives))
+        np.testing.assert_allclose(found, expected)
+    assert SCut().fit(S, Y).cuts_[4] == np.inf
 
 
 @pytest.mark.parametrize("measure", ["micro_f1", "macro_f1", "f1", "micro_accuracy"])

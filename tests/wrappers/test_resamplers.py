@@ -228,6 +228,15 @@ class TestEach:
         np.testing.assert_array_equal(Y_sparse.toarray(), Y_dense)
         np.testing.assert_array_equal(X_sparse, X_dense)
 
+    def test_sparse_features_give_the_same(self, resampler):
+        rng = np.random.default_rng(0)
+        X = rng.poisson(0.7, size=(60, 4)).astype(float)  # many ties
+        Y = (rng.random((60, 4)) < [0.5, 0.4, 0.1, 0.05]).astype(int)
+        wanted = seeded(resampler).fit_resample(X, Y)
+        found = seeded(resampler).fit_resample(sparse.csr_array(X), Y)
+        np.testing.assert_array_equal(found[0].toarray(), wanted[0])
+        np.testing.assert_array_equal(found[1], wanted[1])
+
     def test_sparse_features_stay_sparse(self, resampler):
         X, Y = problem()
         new_X, new_Y = seeded(resampler).fit_resample(sparse.csr_array(X), Y)

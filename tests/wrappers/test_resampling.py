@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.base import BaseEstimator
 from sklearn.dummy import DummyClassifier
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.model_selection import GridSearchCV
@@ -127,3 +128,43 @@ def test_resamplers_of_whole_label_sets_refuse_unknown_labels():
         assert not learner.accepts_unknown_labels
         with pytest.raises(ValueError, match="ImputedLabels"):
             learner.fit(X, Y)
+
+
+class Own(BaseEstimator):
+    """A resampler that returns what a function makes of X and Y."""
+
+    def __init__(self, function):
+        self.function = function
+
+    def fit_resample(self, X, Y):
+        return self.function(X, Y)
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        (lambda _X, _Y: None, "resampler must return X and Y as a pair, got NoneType"),
+        (lambda X, _Y: X, "resampler must return X and Y as a pair, got ndarray"),
+        (lambda X, Y: (X, Y[:, :2]), r"all 5 labels, got 2 column\(s\)"),
+        (lambda X, Y: (X, Y[:, 0]), "Y of the resampler must be a 0/1 matrix"),
+        (lambda X, Y: (X[:5], Y), "inconsistent numbers of samples"),
+    ],
+)
+def test_own_resamplers_that_return_something_else(function, message):
+    X, Y = problem()
+    with pytest.raises((TypeError, ValueError), match=message):
+        ResampledClassifier(MLkNN(3), Own(function)).fit(X, Y[:, :5])
+
+
+def test_own_resamplers_may_return_lists():
+    X, Y = problem()
+    found = ResampledClassifier(MLkNN(3), Own(lambda X, Y: (X.tolist(), Y.tolist()))).fit(X, Y)
+    np.testing.assert_array_equal(found.predict(X), MLkNN(3).fit(X, Y).predict(X))
+
+
+@pytest.mark.parametrize("resampler", [MLROS(), MLRUS(), MLeNN()], ids=repr)
+def test_no_rows(resampler):
+    with pytest.raises(ValueError, match="requires rows X, got None"):
+        ResampledClassifier(MLkNN(3), resampler).fit(None, [[1, 0], [0, 1]])
+    with pytest.raises(ValueError, match="requires rows X, got None"):
+        resampler.fit_resample(None, [[1, 0], [0, 1]])

@@ -36,7 +36,14 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from plurilabel._core.blocks import canonical, dense, on_host, refuse_masked, short_indices
+from plurilabel._core.blocks import (
+    canonical,
+    dense,
+    on_host,
+    refuse_dates,
+    refuse_masked,
+    short_indices,
+)
 from plurilabel._core.compat import check_params, check_sample_weight
 from plurilabel._core.explanation.contributions import Given, Parts, checked_given, occlusion
 from plurilabel._core.fitted import Declared, count, flag, values
@@ -85,12 +92,14 @@ CUTS = {"predict_proba": 0.5, "decision_function": 0.0}
 def validate_features(estimator: Any, X: Any, *, reset: bool, **form: Any) -> Any:
     """Validate X by scikit-learn's ``validate_data``, and beyond it.
 
-    Arrays of torch, JAX or CuPy become numpy arrays. Masked values are refused. Duplicate entries
-    of a sparse matrix are summed, in a copy, and its indices get 32 bits where these suffice.
+    Arrays of torch, JAX or CuPy become numpy arrays. Masked values and dates are refused.
+    Duplicate entries of a sparse matrix are summed, in a copy, and its indices get 32 bits where
+    these suffice.
     ``form`` goes to ``validate_data``; by default X is float64 or float32, dense or CSR.
     """
     X = on_host(X)
     refuse_masked(X, "X")
+    refuse_dates(X, "X")
     form = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], **form}
     return short_indices(validate_data(estimator, canonical(X), reset=reset, **form))
 

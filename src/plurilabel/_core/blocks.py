@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from datetime import date, time, timedelta
 from typing import Any
 
 import numpy as np
@@ -77,6 +78,69 @@ def refuse_masked(values: Any, name: str) -> None:
             f"{name} must not have masked values, got {masked}: fill them in, or leave out their "
             "rows"
         )
+
+
+TEMPORAL = {
+    "M": ("dates", "plurilabel.DateEncoder turns them into numbers"),
+    "m": ("durations", "divide them by a unit such as numpy.timedelta64(1, 'D')"),
+}
+
+
+def refuse_dates(values: Any, name: str) -> None:
+    """An error for dates and durations, which numpy would read as whole numbers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> refuse_dates([[1.0, np.datetime64("2021-01-01")]], "X")
+    Traceback (most recent call last):
+    ...
+    ValueError: X must hold numbers, got dates in column 1: plurilabel.DateEncoder turns ...
+    """
+    for column, part in _columns(values):
+        is_object = getattr(part, "dtype", None) == np.dtype(object)
+        if kind := _object_kind(part) if is_object else _temporal_kind(part):
+            what, instead = TEMPORAL[kind]
+            raise ValueError(f"{name} must hold numbers, got {what} in column {column}: {instead}")
+
+
+def _columns(values: Any) -> Iterator[tuple[str, Any]]:
+    """The columns that need a look, by name or number; the first of an array of one type."""
+    if hasattr(values, "columns") and hasattr(values, "dtypes"):
+        for j, (column, dtype) in enumerate(zip(values.columns, values.dtypes)):
+            is_object = hasattr(values, "iloc") and dtype == np.dtype(object)
+            yield repr(column), values.iloc[:, j] if is_object else dtype
+        return
+    if isinstance(values, list | tuple):
+        try:
+            values = np.asarray(values)
+        except (TypeError, ValueError):  # rows of different lengths: not for this check
+            return
+    dtype = getattr(values, "dtype", None)
+    if dtype == np.dtype(object) and np.ndim(values) == 2:
+        yield from ((str(j), column) for j, column in enumerate(np.asarray(values).T))
+    elif dtype is not None:
+        yield "0", values if dtype == np.dtype(object) else dtype
+
+
+def _temporal_kind(dtype: Any) -> str:
+    """``"M"`` for dates, ``"m"`` for durations, else ``""``; of numpy, pandas and polars."""
+    if (kind := getattr(dtype, "kind", "")) in ("M", "m"):
+        return str(kind)
+    text = str(dtype).lower()
+    if text.startswith("duration"):
+        return "m"
+    return "M" if text.startswith(("date", "time", "period")) else ""
+
+
+def _object_kind(values: Any) -> str:
+    """The same of an array or column of objects."""
+    for value in np.asarray(values, dtype=object).ravel():
+        if isinstance(value, timedelta | np.timedelta64):
+            return "m"
+        if isinstance(value, date | time | np.datetime64):
+            return "M"
+    return ""
 
 
 def canonical(matrix: Any) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,12 @@ Rows: TypeAlias = NDArray[np.intp]
 
 CELLS = 1 << 18
 """Distances computed at a time."""
+
+TIE = 1e-9
+"""Distances, and sums of them, that differ by a smaller share are equal: the first wins.
+
+So rounding cannot choose a medoid: neither the storage of the points, nor their origin, nor the
+order of a sum matters."""
 
 
 def k_medoids(
@@ -52,7 +58,7 @@ def k_medoids(
         rounds += 1
         nearest = np.empty(n, dtype=np.intp)
         for rows in row_blocks(n, len(medoids), CELLS):
-            nearest[rows] = checked(everything[rows], medoids).argmin(axis=1)
+            nearest[rows] = _first_least(checked(everything[rows], medoids))
         nearest[medoids] = np.arange(len(medoids))  # also where two medoids are equal
         order = np.argsort(nearest, kind="stable")
         groups = np.split(order, np.cumsum(np.bincount(nearest, minlength=len(medoids)))[:-1])
@@ -62,6 +68,11 @@ def k_medoids(
                 continue
             blocks = row_blocks(len(group), len(group), CELLS)
             total = np.concatenate([checked(group[b], group).sum(axis=1) for b in blocks])
-            if total.min() < total[group == medoids[j]][0]:
-                medoids[j], moved = group[total.argmin()], True
+            if total.min() < (1 - TIE) * total[group == medoids[j]][0]:
+                medoids[j], moved = group[_first_least(total)], True
     return medoids, rounds
+
+
+def _first_least(values: NDArray[np.float64]) -> Any:
+    """Place of the first of the smallest values, along the last axis."""
+    return (values <= (1 + TIE) * values.min(axis=-1, keepdims=True)).argmax(axis=-1)

@@ -15,12 +15,16 @@ from plurilabel._core.blocks import refuse_masked, row_blocks, squared_norms
 from plurilabel._core.compat import Interval, StrOptions
 from plurilabel._core.data.bags import Bags, as_bags
 from plurilabel._core.medoids import k_medoids as _k_medoids
+from plurilabel.neighbors import Formula
 
 KINDS: dict[str, tuple[float, np.ufunc]] = {  # where to start, and how to combine
     "max": (0.0, np.maximum),
     "average": (0.0, np.add),
     "min": (np.inf, np.minimum),
 }
+EUCLIDEAN = Formula()
+ACCURACY = 1e-11  # of squared distances
+UNIT = 2.0**-53  # largest relative rounding error of one float64 operation
 _AT_ONCE = 2**17  # distances that are held at a time: they stay in the cache of one core
 MOST = 1e300  # the largest entry of instances that have distances
 ALL_PAIRS = 5000  # up to so many bags all distances are kept, 200 MB; beyond, they are recomputed
@@ -62,9 +66,9 @@ def hausdorff_distances(
 
     Notes
     -----
-    Squared distances come from products of matrices, of instances moved to a common mean, so a
-    distance is accurate to about 1e-8 of the norms of the instances. What cannot be told from
-    zero is zero: the distance between equal bags is exactly 0.
+    Distances of instances are right to eleven digits, for dense and sparse bags and wherever the
+    origin is: squares come from products of matrices where these certainly have so many digits,
+    and else from differences, as in :class:`~plurilabel.ExactIndex`.
 
     References
     ----------
@@ -104,10 +108,7 @@ def hausdorff_distances(
 
 
 def _points(A: Bags, B: Bags) -> tuple[Any, Any, float]:
-    """Instances of both, in a unit in which squares neither overflow nor vanish.
-
-    Dense ones are moved to the mean of B's: less is lost when norms cancel.
-    """
+    """Instances of both, in a unit in which squares neither overflow nor vanish."""
     thin = sparse.issparse(A.instances) or sparse.issparse(B.instances)
     matrix: Any = sparse.csr_array if thin else np.asarray
     points = [matrix(bags.instances, dtype=np.float64) for bags in (A, B)]
@@ -116,9 +117,6 @@ def _points(A: Bags, B: Bags) -> tuple[Any, Any, float]:
     if largest > 0 and not 1e-100 < largest < 1e100:
         unit = 2.0 ** np.floor(np.log2(largest))  # a power of two, which does not round
         points = [one / unit for one in points]
-    if not thin:
-        center = points[1].mean(axis=0)
-        points = [one - center for one in points]
     return points[0], points[1], unit
 
 
@@ -131,15 +129,8 @@ def _directed(
     order = np.argsort(-B.sizes, kind="stable")
     sizes = B.sizes[order]
     width = [int(np.count_nonzero(sizes > j)) for j in range(sizes[0])]
-    layers = [b[B.offsets[order[:w]] + j] for j, w in enumerate(width)]
-    squares = [squared_norms(layer) for layer in layers]
-    if not sparse.issparse(b):
-        # -2ab + |a|^2 + |b|^2 as one product
-        layers = [
-            np.column_stack([-2 * layer, np.ones(len(layer)), norms]).T
-            for layer, norms in zip(layers, squares)
-        ]
-        a = np.column_stack([a, squared_norms(a), np.ones(len(a))])
+    layers = [B.offsets[order[:w]] + j for j, w in enumerate(width)]
+    rough = _Rough(a, b, layers)
     owner, n, m = A.owner, len(A), len(B)
     start, combine = KINDS[kind]
     # in blocks of whole bags, as far as they fit: threads never write to the same row
@@ -150,7 +141,10 @@ def _directed(
         first, last = A.offsets[bags.start], A.offsets[bags.stop]
         for rows in row_blocks(last - first, m, max(_AT_ONCE, m)):
             at = slice(first + rows.start, first + rows.stop)
-            nearest = np.sqrt(_nearest(a[at], layers, squares))
+            squares, lost = rough.nearest(at)
+            nearest = np.sqrt(np.maximum(squares, 0.0))
+            i, bag = np.nonzero(lost)
+            nearest[i, bag] = _exact(a, first + rows.start + i, b, B, order[bag])
             inside, starts = np.unique(owner[at], return_index=True)
             found[inside] = combine(found[inside], combine.reduceat(nearest, starts, axis=0))
 
@@ -162,24 +156,51 @@ def _directed(
     return result
 
 
-def _nearest(a: Any, layers: list[Any], squares: list[Any]) -> NDArray[np.float64]:
-    """Squared distance from each instance to the nearest one of each bag (r, m)."""
-    if sparse.issparse(a):
-        own = squared_norms(a)
-        products = (
-            own[:, None] - 2 * (a @ layer.T).toarray() + norms
-            for layer, norms in zip(layers, squares)
-        )
-    else:
-        own = a[:, -2]
-        products = (a @ layer for layer in layers)
-    nearest = next(products)
-    for further in products:
-        head = nearest[:, : further.shape[1]]
-        np.minimum(head, further, out=head)
-    # below this a difference is rounding
-    nearest[nearest <= 64 * np.finfo(np.float64).eps * own[:, None]] = 0
-    return nearest
+def _exact(
+    a: Any, rows: NDArray[np.intp], b: Any, B: Bags, bags: NDArray[np.intp]
+) -> NDArray[np.float64]:
+    """Distance from instances to the nearest one of a bag each, by differences."""
+    if not len(rows):
+        return np.zeros(0)
+    sizes = B.sizes[bags]
+    starts = np.cumsum(sizes) - sizes
+    columns = np.repeat(B.offsets[bags] - starts, sizes) + np.arange(sizes.sum())
+    return np.minimum.reduceat(EUCLIDEAN.pairs(a, np.repeat(rows, sizes), b, columns), starts)
+
+
+class _Rough:
+    """Squared distances of instances by products, and where these lack digits."""
+
+    def __init__(self, a: Any, b: Any, layers: list[NDArray[np.intp]]):
+        self.thin = sparse.issparse(b)
+        if self.thin:
+            terms = max(int(np.diff(one.indptr).max()) for one in (a, b))
+        else:  # less is lost when norms cancel
+            terms, center = a.shape[1], b.mean(axis=0)
+            a, b = a - center, b - center
+        self.own, norms = squared_norms(a), squared_norms(b)
+        # products and sums of so many terms; twice that to be safe, and what underflows
+        share = (8 * terms + 64) * UNIT
+        self.least = share / ACCURACY * (self.own + norms.max()) + 1e-280
+        if self.thin:
+            self.a, self.layers = a, [(b[at].T, norms[at]) for at in layers]
+        else:  # -2ab + |a|^2 + |b|^2 as one product
+            self.a = np.column_stack([a, self.own, np.ones(len(a))])
+            b = np.column_stack([-2 * b, np.ones(len(b)), norms])
+            self.layers = [(b[at].T, norms[at]) for at in layers]
+
+    def nearest(self, at: slice) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """Squares (r, m) from instances to the nearest one of each bag; which lack digits."""
+        a, own = self.a[at], self.own[at, None]
+        if self.thin:
+            products = (own - 2 * (a @ b).toarray() + norms for b, norms in self.layers)
+        else:
+            products = (a @ b for b, _ in self.layers)
+        nearest = next(products)
+        for further in products:
+            head = nearest[:, : further.shape[1]]
+            np.minimum(head, further, out=head)
+        return nearest, nearest < self.least[at, None]
 
 
 def k_medoids(D: ArrayLike, k: int, random_state: Any = None) -> NDArray[np.intp]:

@@ -8,13 +8,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import linalg, sparse
+from scipy import sparse
 
 from plurilabel._core.base import LabelMatrix, ScoringClassifier
 from plurilabel._core.blocks import csr_of_rows, dense, row_blocks
 from plurilabel._core.compat import Interval, StrOptions
 from plurilabel._core.data.bags import Bags
 from plurilabel._core.fitted import Declared, count, labels, numbers, parameter, values
+from plurilabel._core.least_squares import least_squares
 from plurilabel.bags._bag_classifier import BagClassifier, as_targets, constants_of, with_constants
 from plurilabel.bags._hausdorff import KINDS, hausdorff_distances
 
@@ -125,7 +126,7 @@ class MIMLkNN(BagClassifier, ScoringClassifier):
             self.radius_[rows] = D[own - rows.start, found[:, c - 1]]
         references, cited = (_links(nearest[:, :k], n) for k in (r, c))
         delta = dense((references + cited.T) @ self.Y_)  # (n, q)
-        self.coef_ = linalg.lstsq(delta, as_targets(Y))[0]
+        self.coef_ = least_squares(delta, as_targets(Y))
         self.constant_ = constants_of(Y)
 
     def _scores(self, X: Bags) -> NDArray[np.float64]:
@@ -144,8 +145,7 @@ class MIMLkNN(BagClassifier, ScoringClassifier):
 def _tidy(D: NDArray[np.float64]) -> NDArray[np.float64]:
     """Distances to ten digits: what differs by rounding is equal, and the first comes first."""
     digits, power = np.frexp(D)
-    D = np.ldexp(np.rint(digits * 2.0**33), power - 33)
-    return np.where(1e-7 * D.max(initial=0.0) < D, D, 0.0)
+    return np.ldexp(np.rint(digits * 2.0**33), power - 33)
 
 
 def _nearest(D: NDArray[np.float64], k: int) -> NDArray[np.intp]:

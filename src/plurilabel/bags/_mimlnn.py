@@ -13,6 +13,7 @@ from plurilabel._core.base import LabelMatrix, ScoringClassifier
 from plurilabel._core.compat import Interval
 from plurilabel._core.data.bags import Bags
 from plurilabel._core.fitted import Declared, numbers, parameter, values
+from plurilabel._core.least_squares import least_squares
 from plurilabel.bags._bag_classifier import BagClassifier, as_targets, constants_of, with_constants
 from plurilabel.bags._hausdorff import MEDOID_CONSTRAINTS, fit_medoids, hausdorff_distances
 
@@ -109,8 +110,14 @@ class MIMLNN(BagClassifier, ScoringClassifier):
             G.flat[:: len(G) + 1] += self.alpha
             W = linalg.solve(G, Z.T @ T, assume_a="pos")
         else:
-            W = linalg.lstsq(Z, T)[0]
-        self.coef_ = W / unit
+            W = least_squares(Z, T)
+        with np.errstate(over="ignore"):
+            self.coef_ = W / unit
+        if not np.isfinite(self.coef_).all():
+            raise ValueError(
+                f"X must hold bags that are farther apart, got a mean distance of {unit:g}: scale "
+                "the features first"
+            )
 
     def _scores(self, X: Bags) -> NDArray[np.float64]:
         Z = hausdorff_distances(X, self.medoids_, self.distance_, n_jobs=self.n_jobs)

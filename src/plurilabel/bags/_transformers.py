@@ -15,7 +15,7 @@ from sklearn.cluster import KMeans
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from plurilabel._core.base import AllOrNothing
+from plurilabel._core.base import AllOrNothing, validate_features
 from plurilabel._core.blocks import csr_of_rows
 from plurilabel._core.compat import (
     HasMethods,
@@ -70,6 +70,8 @@ class BagsToRows(AllOrNothing, TransformerMixin, BaseEstimator):
     -----
     Rows are CSR if the instances are and only "mean" and "extremes" are asked for, else dense.
     The embedding is that of MILES with typical instances in place of all training instances.
+    Its centers come from scikit-learn's k-means, which may settle ties in another way for sparse
+    instances than for dense ones.
 
     References
     ----------
@@ -178,10 +180,7 @@ class BagsToRows(AllOrNothing, TransformerMixin, BaseEstimator):
     def _bags(self, X: Any, *, reset: bool) -> Bags:
         bags = validated_bags(self, X, reset=reset)
         if bags is None:
-            matrix = validate_data(
-                self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32]
-            )
-            bags = Bags.from_rows(matrix)
+            bags = Bags.from_rows(validate_features(self, X, reset=reset))
         return bags
 
     def _fit(self, X: Any) -> tuple[Bags, Any]:
@@ -207,8 +206,11 @@ class BagsToRows(AllOrNothing, TransformerMixin, BaseEstimator):
             k = min(self.n_centers, _n_different(points))
             unit = _unit(points)
             points = points / points.dtype.type(unit)
-            clusters = KMeans(k, n_init=1, random_state=self.random_state).fit(points)
-            self.centers_ = clusters.cluster_centers_ * unit
+            # differences from one of the points are the same wherever the origin is
+            origin = 0.0 if sparse.issparse(points) else points[0]
+            moved = points if sparse.issparse(points) else points - origin
+            clusters = KMeans(k, n_init=1, random_state=self.random_state).fit(moved)
+            self.centers_ = (clusters.cluster_centers_ + origin) * unit
             self.rate_ = self._rate(points, unit)
         return bags, distances
 
@@ -216,8 +218,11 @@ class BagsToRows(AllOrNothing, TransformerMixin, BaseEstimator):
         """The root of gamma, given the points in that unit."""
         if self.gamma != "scale":
             return float(np.sqrt(self.gamma))
-        squares = points.multiply(points) if sparse.issparse(points) else points * points
-        variance = float(squares.mean() - points.mean() ** 2)
+        values, size = points.data if sparse.issparse(points) else points, np.prod(points.shape)
+        mean = values.sum(dtype=np.float64) / size
+        # not as a difference of squares, which loses all digits far from the origin
+        squares = ((values - mean) ** 2).sum() + (size - values.size) * mean**2
+        variance = float(squares / size)
         return float(1 / np.sqrt(points.shape[1] * variance)) / unit if variance > 0 else 1.0
 
     def _rows(self, bags: Bags, distances: Any) -> Any:

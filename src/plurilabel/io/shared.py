@@ -7,6 +7,7 @@ from plurilabel.io._table._encoder import imputer, uncentred
 from plurilabel.io._table._frame import CellError, table_module
 from plurilabel.io._table._labels import tag_column
 from plurilabel.io._table._notation import MISSING, CellReader
+from plurilabel.io._table._rows import in_order
 from plurilabel.io._table._table import frame_writer
 from plurilabel.io._table._table_encoder import (
     as_table,
@@ -24,6 +25,7 @@ __all__ = [
     "frame_writer",
     "header_separator",
     "imputer",
+    "in_order",
     "is_table",
     "is_texts",
     "opened",

@@ -21,6 +21,8 @@ from plurilabel._core.blocks import (
     canonical,
     on_host,
     own,
+    refuse_dates,
+    refuse_masked,
     rows_without,
     short_indices,
     stack_rows,
@@ -497,9 +499,12 @@ def how_many(n_neighbors: int | None, n: int, *, own: bool) -> int:
 
 def validate_points(index: Any, X: Any, *, reset: bool) -> Points:
     """Points as the searches need them: float, C order or canonical CSR with narrow indices."""
+    X = on_host(X)
+    refuse_masked(X, "X")
+    refuse_dates(X, "X")
     checked = validate_data(
         index,
-        on_host(X),
+        X,
         reset=reset,
         accept_sparse=False if index.metric == "precomputed" else "csr",
         dtype=[np.float64, np.float32],

@@ -87,6 +87,7 @@ class StreamClassifier(ProbabilisticClassifier, RiverClassifier):
             True or False by the name of the label; None, NaN or no key if unknown. A row without a
             known label is not learned from.
         """
+        _check_dict(y, "y", "labels")
         truth = {name: _truth(name, value) for name, value in y.items()}
         if not hasattr(self, "core_"):
             self._start()
@@ -161,7 +162,7 @@ class StreamClassifier(ProbabilisticClassifier, RiverClassifier):
     def _remove_names(self, d: int, q: int) -> None:
         """Remove the columns after d and the labels after q, which a failed row has added."""
         for name in self.columns_[d:]:
-            del self._columns[name]
+            self._columns.pop(name, None)  # an interrupt may have come before it was there
         del self.columns_[d:]
         self.n_features_in_ = d
         if len(self._labels) > q:
@@ -171,6 +172,7 @@ class StreamClassifier(ProbabilisticClassifier, RiverClassifier):
 
     def _row(self, x: Mapping[Hashable, Any], *, grow: bool) -> Any:
         """Convert a dict for the core; new features become columns, or are left out."""
+        _check_dict(x, "x", "features")
         columns = self._columns
         if not self._takes_dicts and len(x) == len(columns):  # usual: the same features again
             try:
@@ -181,8 +183,8 @@ class StreamClassifier(ProbabilisticClassifier, RiverClassifier):
         if grow and not columns.keys() >= x.keys():
             # sorted, so that the order of the keys in a dict does not matter
             for name in sorted((name for name in x if name not in columns), key=str):
-                columns[name] = len(self.columns_)
                 self.columns_.append(name)
+                columns[name] = len(self.columns_) - 1
             self.n_features_in_ = len(self.columns_)
         if self._takes_dicts:
             return x
@@ -284,6 +286,11 @@ def _as_classes(names: list[Any]) -> NDArray[Any]:
     """
     array = np.array(names)
     return array if array.tolist() == names else np.fromiter(names, object, len(names))
+
+
+def _check_dict(values: Any, name: str, of: str) -> None:
+    if not isinstance(values, Mapping):
+        raise TypeError(f"{name} must be a dict of {of}, got {type(values).__name__}")
 
 
 def _truth(name: Hashable, value: Any) -> int:

@@ -68,6 +68,7 @@ def get_strategy(name: str, *, probabilities: bool = True) -> ThresholdStrategy:
         raise ValueError(f"name must be one of {strategy_names()}, got {name!r}")
     unlike: dict[str, dict[str, Any]] = {
         "constant": {"cut": 0.0},
+        "mcut": {"floor": -1.0},
         "seen_sets": {"distance": "hamming", "cut": 0.0},
     }
     return STRATEGIES[name](**({} if probabilities else unlike.get(name, {})))

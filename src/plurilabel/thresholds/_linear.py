@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import linalg
 
 from plurilabel._core.base import LabelMatrix
 from plurilabel._core.blocks import dense, row_blocks
 from plurilabel._core.compat import Interval
 from plurilabel._core.fitted import Declared, number, numbers
+from plurilabel._core.least_squares import least_squares
 from plurilabel._core.limits import one_blas_thread
 from plurilabel._core.unknown import UnknownLabels, known_part
 from plurilabel.thresholds._strategy import BLOCK, Scores, Sets, ThresholdStrategy, above
 
 MANY = 1000
 """Labels from which on the least squares problem is large."""
+
+DIGITS = 1e-6
+"""What varies by less than this, relative to the scores, is rounding: nothing is fitted to it."""
+
+VARIES = 1e-3
+"""The same relative to how much scores vary, which protects against scores of new instances that
+vary in other ways: hardly any training instance has a rare label, and its scores hardly vary."""
 
 
 class LinearThreshold(ThresholdStrategy):
@@ -30,8 +37,10 @@ class LinearThreshold(ThresholdStrategy):
     label with a score >= a. The optimum is an open interval between two neighbouring scores, and
     s(x) is its midpoint. If the interval is unbounded, s(x) is ``margin`` below the lowest or
     above the highest score. The lowest of several best intervals is used, which predicts the most
-    labels. Then w and b are fitted to s by least squares, with the smallest norm if the solution
-    is not unique.
+    labels. Then w and b are fitted to s by least squares, with the smallest norm of w if the
+    solution is not unique. Scores often depend on each other, such as those of an instance that
+    sum to 0 or 1, and those of rare labels hardly vary: combinations of scores that vary by less
+    than a thousandth of the others are not used.
 
     Parameters
     ----------
@@ -39,6 +48,10 @@ class LinearThreshold(ThresholdStrategy):
         How far s(x) lies beyond the lowest or highest score of an instance if the best cut is
         below or above all of them, in the unit of the scores. 0.1 is the value in the authors'
         programs for BP-MLL.
+    digits : int, default=None
+        If given, s(x) is found for scores that are rounded to this many significant digits of the
+        largest one, so that scores which are equal except for rounding errors count as equal. w
+        and b are fitted to the scores as they are.
 
     Attributes
     ----------
@@ -60,19 +73,22 @@ class LinearThreshold(ThresholdStrategy):
 
     _learns_from_known = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "margin": [Interval(Real, 0, None, closed="left")]
+        "margin": [Interval(Real, 0, None, closed="left")],
+        "digits": [None, Interval(Integral, 1, None, closed="left")],
     }
     _fitted: ClassVar[Declared] = {"coef_": numbers("n_labels_"), "intercept_": number()}
 
-    def __init__(self, *, margin: float = 0.1):
+    def __init__(self, *, margin: float = 0.1, digits: int | None = None):
         self.margin = margin
+        self.digits = digits
 
     def _fit(self, scores: Scores, Y: LabelMatrix) -> None:
         self._fit_weighted(scores, Y, None)
 
     def _fit_weighted(self, scores: Scores, Y: LabelMatrix, weights: Any) -> None:
         n, q = scores.shape
-        s = best_cuts(scores, Y, self.margin)
+        rounded = scores if self.digits is None else _rounded(scores, self.digits)
+        s = best_cuts(rounded, Y, self.margin)
         if isinstance(Y, UnknownLabels):  # instances that know nothing have no best cut
             some = np.flatnonzero(~np.isnan(s))
             scores, s, n = scores[some], s[some], len(some)
@@ -84,17 +100,11 @@ class LinearThreshold(ThresholdStrategy):
         with one_blas_thread() if q < MANY else nullcontext():
             for rows in row_blocks(n, q, max(BLOCK / 8, q * q)):
                 f = scores[rows]
-                below = np.column_stack([f, np.ones(len(f)), s[rows]])
+                below = np.column_stack([np.ones(len(f)), f, s[rows]])
                 if weights is not None:
                     below *= np.sqrt(weights[rows])[:, np.newaxis]
                 R = np.asarray(np.linalg.qr(np.vstack([R, below]), mode="r"))
-        if q < MANY:
-            solution = np.linalg.lstsq(R[:, :-1], R[:, -1])[0]
-        else:  # the same by an orthogonal decomposition, much faster than one in singular values
-            rounding = q * np.finfo(float).eps
-            A, s = R[:, :-1], R[:, -1]
-            solution = linalg.lstsq(A, s, cond=rounding, lapack_driver="gelsy")[0]
-        self.coef_, self.intercept_ = solution[:q], float(solution[q])
+            self.coef_, self.intercept_ = _solution(R)
 
     def cuts(self, scores: Scores) -> Scores:
         """The cut t(x) of each instance, shape (n,)."""
@@ -102,6 +112,29 @@ class LinearThreshold(ThresholdStrategy):
 
     def _sets(self, scores: Scores) -> Sets:
         return above(scores, self.cuts(scores)[:, np.newaxis])
+
+
+def _solution(R: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
+    """Weights w and b from the triangle R of the columns (1, f, s).
+
+    Below its first row, R is the triangle of the columns around their means.
+    """
+    q = R.shape[1] - 2
+    if len(R) < 2 or R[0, 0] == 0:  # a single row, or none with a weight
+        return np.zeros(q), float(R[0, -1] / R[0, 0]) if R[:1, 0].any() else 0.0
+    spread, size = abs(R[1:, 1:-1]).max(), abs(R[:, 1:-1]).max()
+    w = np.zeros(q)
+    if spread > DIGITS * size:
+        cond = max(VARIES, DIGITS * size / spread)
+        w = least_squares(R[1:, 1:-1], R[1:, -1], cond=cond, large=q >= MANY)
+    return w, float((R[0, -1] - R[0, 1:-1] @ w) / R[0, 0])
+
+
+def _rounded(scores: Scores, digits: int) -> Scores:
+    """Scores to so many significant digits of the largest."""
+    most = float(abs(scores).max(initial=0.0))
+    unit = 10.0 ** (np.floor(np.log10(most)) + 1 - digits) if most else 1.0
+    return np.round(scores / unit) * unit
 
 
 def best_cuts(scores: Scores, Y: LabelMatrix, margin: float) -> NDArray[np.float64]:

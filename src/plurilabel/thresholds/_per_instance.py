@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -84,6 +84,13 @@ class MCut(ThresholdStrategy):
     Nothing is learned. At least one label is predicted and at least one is not, unless all scores
     of an instance are equal: then none is. The highest of equally large gaps is used.
 
+    Parameters
+    ----------
+    floor : float, default=None
+        Scores below this count as equal to it, so that the largest gap is not one between labels
+        that are out of the question. The scores of a decision function have no lower bound, and
+        :func:`~plurilabel.thresholds.get_strategy` uses -1 for them.
+
     References
     ----------
     C. Largeron, C. Moulin, M. Géry. MCut: a thresholding strategy for multi-label
@@ -100,16 +107,26 @@ class MCut(ThresholdStrategy):
 
     _learns_from_known = True
     _needs_scores = False
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "floor": [None, Interval(Real, None, None, closed="neither")]
+    }
+    _fitted: ClassVar[Declared] = {"floor_": parameter()}
+
+    def __init__(self, floor: float | None = None):
+        self.floor = floor
 
     def _fit(self, scores: Scores | None, Y: LabelMatrix) -> None:  # noqa: ARG002
         if Y.shape[1] < 2:
             raise ValueError("MCut needs at least two labels, whose scores have a gap; got 1")
+        self.floor_ = self.floor
 
     def _sets(self, scores: Scores) -> Sets:
         n, q = scores.shape
         cuts = np.empty((n, 1))
         for rows in row_blocks(n, q, BLOCK):
             f = np.sort(scores[rows], axis=1)[:, ::-1].astype(np.float64) / 2  # a gap may overflow
+            if self.floor_ is not None:
+                f = np.maximum(f, self.floor_ / 2)
             k = (f[:, :-1] - f[:, 1:]).argmax(axis=1)[:, np.newaxis]
             high, low = np.take_along_axis(f, k, axis=1), np.take_along_axis(f, k + 1, axis=1)
             middle = high + low

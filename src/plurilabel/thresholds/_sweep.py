@@ -7,7 +7,7 @@ are finite: the highest score (nothing above it), and the next number below the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -101,20 +101,29 @@ def cuttable(ordered: Scores, start: int, stop: int) -> NDArray[np.bool_]:
 
 
 def best_size(
-    ordered: Scores, chosen: Scores, measure: CountMeasure, *, block: int = BLOCK
+    ordered: Scores,
+    chosen: Scores,
+    measure: CountMeasure,
+    *,
+    more: Callable[[int, int], Sequence[NDArray[Any]]] | None = None,
+    block: int = BLOCK,
 ) -> tuple[int, float]:
     """The k for which predicting the k highest scores is best, and the value it reaches.
 
-    ``ordered`` are all scores, descending; ``chosen`` those that should be predicted. Of equally
-    good values the smallest k is taken, the highest cut. Candidates are tried in blocks, so that
-    memory use stays close to that of the scores.
+    ``ordered`` are all scores, descending; ``chosen`` those that should be predicted. ``more``
+    returns counts that are added to those of k = start..stop - 1. Of equally good values the
+    smallest k is taken, the highest cut. Candidates are tried in blocks, so that memory use stays
+    close to that of the scores.
     """
     n = len(ordered)
     enters = entry_sizes(ordered, chosen)
     best, best_value = 0, -np.inf
     for start in range(0, n + 1, block):
         stop = min(start + block, n + 1)
-        values = evaluate(measure, *counts_by_size(n, enters, start, stop))
+        counts: Sequence[NDArray[Any]] = counts_by_size(n, enters, start, stop)
+        if more is not None:
+            counts = [own + added for own, added in zip(counts, more(start, stop))]
+        values = evaluate(measure, *counts)
         values = np.where(cuttable(ordered, start, stop), values, -np.inf)
         k = int(values.argmax())
         if values[k] > best_value:
@@ -122,7 +131,7 @@ def best_size(
     return best, best_value
 
 
-def evaluate(measure: CountMeasure, *counts: NDArray[np.integer]) -> NDArray[np.float64]:
+def evaluate(measure: CountMeasure, *counts: NDArray[Any]) -> NDArray[np.float64]:
     """The measure at each candidate, checked because a user may have written it."""
     values = np.asarray(measure(*counts), dtype=np.float64)
     if values.shape != counts[0].shape:

@@ -206,8 +206,14 @@ class MLSMOTE(Resampler):
 
 def _between(a: Any, b: Any, rng: np.random.RandomState) -> Any:
     """Rows whose features each lie at a random place between those of a and b."""
+    # one draw for each difference, row by row, so that sparse and dense rows get the same
     if not sparse.issparse(a):
-        return (a + rng.uniform(size=a.shape) * (b - a)).astype(a.dtype)
+        step = b - a
+        some = step != 0
+        step[some] *= rng.uniform(size=np.count_nonzero(some)).astype(step.dtype)
+        return a + step
     step = sparse.csr_array(b - a)
-    step.data = step.data * rng.uniform(size=len(step.data)).astype(step.dtype)
+    step.eliminate_zeros()
+    step.sort_indices()
+    step.data *= rng.uniform(size=len(step.data)).astype(step.dtype)
     return sparse.csr_array(a + step).astype(a.dtype)

@@ -13,7 +13,7 @@ from sklearn.utils import check_array, indexable
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from plurilabel._core.base import LabelMatrix, check_labels, column_names
-from plurilabel._core.blocks import canonical, refuse_masked
+from plurilabel._core.blocks import canonical, refuse_dates, refuse_masked
 from plurilabel._core.compat import HasMethods, check_params, safe_indexing
 from plurilabel._core.fitted import Declared, count
 from plurilabel._core.unknown import UnknownLabels, known_part, takes_unknown_labels
@@ -62,8 +62,11 @@ class Resampler(BaseEstimator, ABC):
         labels = check_labels(filled)
         if 0 in labels.shape:
             raise ValueError(f"Y must have at least one row and one label, got {labels.shape}")
+        if X is None:
+            raise ValueError(f"{type(self).__name__} requires rows X, got None")
         refuse_masked(X, "X")
         if self._needs_numbers:
+            refuse_dates(X, "X")
             form = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "input_name": "X"}
             X = check_array(canonical(X), **form)
         else:
@@ -154,7 +157,17 @@ class ResampledClassifier(DelegatedScores):
         return bool(able) and takes_unknown_labels(self.estimator)
 
     def _fit(self, X: Any, Y: LabelMatrix) -> None:
-        rows, Y = clone(self.resampler).fit_resample(X, Y)
+        found = clone(self.resampler).fit_resample(X, Y)
+        if not isinstance(found, list | tuple) or len(found) != 2:
+            what = type(found).__name__
+            raise TypeError(f"resampler must return X and Y as a pair, got {what}")
+        rows, Y = found
+        if not isinstance(Y, UnknownLabels):
+            Y = check_labels(Y, name="Y of the resampler")
+        if Y.shape[1] != self.n_labels_:
+            raise ValueError(
+                f"resampler must return all {self.n_labels_} labels, got {Y.shape[1]} column(s)"
+            )
         self.n_resampled_ = int(Y.shape[0])
         if not isinstance(Y, UnknownLabels):
             target = self._named_targets(Y)

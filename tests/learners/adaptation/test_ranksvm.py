@@ -441,13 +441,29 @@ def test_threshold_shifts_the_scores_of_an_instance():
     X, Y = problem(60, 3, 4, seed=6)
     learner = RankSVM(C=5.0).fit(X, Y.astype(int))
     f = learner.ranking_function(X)
-    cut = LinearThreshold().fit(np.round(f, 6), Y.astype(int))
+    cut = LinearThreshold(digits=7).fit(f, Y.astype(int))
     assert_allclose(learner.threshold_.coef_, cut.coef_)
     assert_array_equal(learner.predict(X), cut.predict(f))
     assert_allclose(np.ptp(f - learner.decision_function(X), axis=1), 0, atol=1e-12)
     bare = RankSVM(C=5.0, threshold=None).fit(X, Y.astype(int))
     assert bare.threshold_ is None
     assert_array_equal(bare.decision_function(X), f)
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_threshold_does_not_depend_on_rounding(kernel):
+    """The scores of an instance sum to 0, except for rounding errors, which are no feature."""
+    for seed in range(3):
+        X, Y = problem(30, 8, 6, seed=seed)
+        new = np.random.default_rng(seed).normal(size=(300, 8))
+        learner = RankSVM(kernel=kernel).fit(X, Y.astype(int))
+        f = learner.ranking_function(new)
+        assert_allclose(f.sum(axis=1), 0, atol=1e-10)
+        assert abs(learner.threshold_.coef_).max() < 10
+        assert_allclose(learner.threshold_.coef_.sum(), 0, atol=1e-9)  # of least norm
+        again = RankSVM(kernel=kernel).fit(X.astype(np.float32), Y.astype(int))
+        assert_allclose(again.threshold_.coef_, learner.threshold_.coef_, atol=1e-4)
+        assert_array_equal(again.predict(new.astype(np.float32)), learner.predict(new))
 
 
 def test_instances_without_pairs_drop_out():
@@ -604,7 +620,7 @@ def test_known_pairs_against_a_general_solver(hidden, few, monkeypatch):
     assert_allclose(learner.objective_, objective, rtol=1e-5)
     assert_allclose(learner.coef_, W[:5], atol=2e-3)
     assert_allclose(learner.intercept_.sum(), 0, atol=1e-9)
-    cut = LinearThreshold().fit(np.round(learner.ranking_function(X), 6), Y)
+    cut = LinearThreshold(digits=7).fit(learner.ranking_function(X), Y)
     assert_allclose(learner.threshold_.coef_, cut.coef_)
 
 

@@ -107,7 +107,7 @@ def test_rules_in_words():
     assert "absent" not in silent
     tree = AdaBoostMH(1, weak="tree", max_depth=2).fit(X, Y).to_text()
     assert tree.startswith("1. goal > 0.5 and vote > 0.5: ")
-    named = AdaBoostMH(1).fit(sparse.csr_array(X.to_numpy()), Y)
+    named = AdaBoostMH(1, rules="presence").fit(sparse.csr_array(X.to_numpy()), Y)
     assert "word 'x0' present" in named.to_text()
     assert "word 'Tor' present" in named.to_text(feature_names=["Tor", "Wahl"])
     with pytest.raises(ValueError, match="feature_names must have 2 entries, one per.*got 1"):

@@ -132,3 +132,17 @@ def test_importances_find_the_features_that_matter(learner):
     importances = learner.fit(X, Y).feature_importances_
     assert_allclose(importances.sum(), 1.0)
     assert importances[:4].min() > importances[4:].max()
+
+
+@pytest.mark.parametrize("share", [0.05, 0.3])
+def test_storage_does_not_choose_the_rules(share):
+    rng = np.random.default_rng(0)
+    X = np.where(rng.random((50, 8)) < share, rng.integers(1, 5, (50, 8)), 0).astype(float)
+    Y = (X[:, :3] > 2).astype(int)
+    for learner in (AdaBoostMH(5), AdaBoostMR(5), ADTBoostMH(3)):
+        wanted = learner.fit(X, Y).decision_function(X)
+        assert learner.presence_ == (share < 0.1)
+        thin = sparse.csr_array(X)
+        assert_allclose(learner.fit(thin, Y).decision_function(thin), wanted, atol=1e-12)
+    few = AdaBoostMH(5, calibration_folds=3, random_state=0).fit(X, Y)
+    assert few.presence_ == (share < 0.1)

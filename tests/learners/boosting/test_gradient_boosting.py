@@ -625,3 +625,19 @@ def test_of_labels_that_gain_alike_the_first_has_the_head():
     learner = MLGradientBoosting(1, heads=1, max_depth=1, max_features=None)
     wanted = learner.fit(X, Y).predict_proba(X)
     assert_allclose(learner.fit(X[order], Y[order]).predict_proba(X), wanted)
+
+
+@pytest.mark.parametrize("weak", ["tree", "rule"])
+@pytest.mark.parametrize("lost", [(0, 4), (16, 20), (8, 12)], ids=["low", "high", "both"])
+def test_of_features_that_gain_alike_the_first_wins(weak, lost):
+    """Also where its missing values have to go to the left."""
+    x = np.repeat([0.0, 1.0], 10)
+    gappy, other = x.copy(), x[::-1].copy()
+    gappy[slice(*lost)] = np.nan
+    Y = (x == 0)[:, np.newaxis]
+    learner = MLGradientBoosting(1, max_depth=1, max_features=None, weak=weak)
+    for columns in ([gappy, x], [x, gappy], [gappy, other], [gappy, gappy], [x, other]):
+        if lost == (8, 12) and columns[0] is gappy and columns[1] is not gappy:
+            columns = columns[::-1]  # what is missing on both sides gains less
+        X = np.column_stack(columns)
+        assert_array_equal(learner.fit(X, Y).feature_importances_, [1, 0])

@@ -132,3 +132,20 @@ def test_real_data_in_seconds(data_folder):
         assert metrics.f1(Y_test, predicted) > f1
         weights = learner.label_weights(X_test)
         assert any_label(Y_test, weights) >= top_label(Y_test, weights) > top
+
+
+@pytest.mark.parametrize("codes", [(1, 2, 3), (0, 1, 2), (0, 0, 0, 4, 8)])
+def test_a_code_never_seen_has_no_rule(codes):
+    """Neither one between two codes nor one beyond them."""
+    X = np.repeat(codes, 6).astype(float)[:, None]
+    Y = (np.unique(X) == X).astype(int)
+    learner = MMAC(min_support=2).fit(X, Y)
+    assert (learner.predict(X) == Y)[X[:, 0] != 0].all()
+    assert f"x0 is {codes[-1]}" in learner.to_text()
+    strange = np.array([[0.5], [1.5], [2.5], [6.0], [9.0], [-1.0], [np.nextafter(2.0, 0)]])
+    assert_array_equal(learner.predict(strange), np.tile(learner.default_, (7, 1)))
+
+
+def test_a_word_is_present_whatever_its_count():
+    learner = MMAC(min_support=2).fit([[0], [0], [1], [1]], [[0], [0], [1], [1]])
+    assert_array_equal(learner.predict([[1], [2], [-1], [0]]), [[1], [1], [1], [0]])

@@ -29,9 +29,11 @@ def items_of(X, max_bins):
         if not values:
             continue
         distinct = sorted(set(values))
-        if len(distinct) <= max_bins:
-            cuts = [(a + b) / 2 for a, b in itertools.pairwise(distinct)]
-        else:
+        if len(distinct) <= max_bins and len(distinct) > 1:
+            found += [(j, np.nextafter(value, -np.inf), value, sparse) for value in distinct]
+            continue
+        cuts = []
+        if len(distinct) > 1:
             ordered = sorted(values)
             at = [
                 int(np.floor(b / max_bins * (len(values) - 1) + 1e-12)) for b in range(1, max_bins)

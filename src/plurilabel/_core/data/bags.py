@@ -11,7 +11,14 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.utils import check_array
 
-from plurilabel._core.blocks import canonical, is_missing, refuse_masked, short_indices, stack_rows
+from plurilabel._core.blocks import (
+    canonical,
+    is_missing,
+    refuse_dates,
+    refuse_masked,
+    short_indices,
+    stack_rows,
+)
 from plurilabel._core.fitted import Declared, numbers, places
 from plurilabel._core.words import first_repeated
 
@@ -74,6 +81,7 @@ class Bags:
         else:
             matrix, places = bags, _checked_offsets(offsets)
         refuse_masked(matrix, "bags")
+        refuse_dates(matrix, "bags")
         matrix = check_array(
             canonical(matrix),
             accept_sparse="csr",
@@ -353,6 +361,7 @@ def _same_columns(bag: Any, i: int, names: list[Any] | None) -> list[Any] | None
 def _checked_bag(bag: Any, i: int, width: int | None) -> Any:
     """Bag i as a matrix with as many features as the first."""
     refuse_masked(bag, f"bag {i}")
+    refuse_dates(bag, f"bag {i}")
     part = bag if sparse.issparse(bag) else np.asarray(bag)
     if part.ndim != 2:
         raise ValueError(

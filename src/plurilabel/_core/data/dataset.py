@@ -54,6 +54,10 @@ class Dataset:
         column of X.
     left_out : mapping of str to str
         For a table: columns that identify its rows and are not in X, each with what shows it.
+    groups : array of shape (n,), or None
+        Rows of one group belong together: splits never separate them.
+    ordered : bool
+        Whether the rows are in the order of time: splits test on later rows than they learn from.
 
     Examples
     --------
@@ -78,6 +82,8 @@ class Dataset:
     written: Mapping[str, str] = field(default_factory=dict)
     kinds: Mapping[str, str] = field(default_factory=dict)
     left_out: Mapping[str, str] = field(default_factory=dict)
+    groups: NDArray[Any] | None = None
+    ordered: bool = False
 
     def __post_init__(self) -> None:
         n, d, q = self.X.shape[0], self.X.shape[-1], self.Y.shape[1]
@@ -94,6 +100,10 @@ class Dataset:
             object.__setattr__(self, what, names)
             if len(names) != size:
                 raise ValueError(f"{what} has {len(names)} entries for {size} columns")
+        if self.groups is not None and len(self.groups) != n:
+            raise ValueError(f"groups has {len(self.groups)} entries for {n} rows")
+        if self.groups is not None and self.ordered:
+            raise ValueError("groups and an order in time cannot be kept at once: choose one")
         if self.label_parents is not None and len(self.label_parents) != q:
             raise ValueError(f"label_parents has {len(self.label_parents)} entries for {q} labels")
 

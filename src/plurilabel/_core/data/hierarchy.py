@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
-from numbers import Integral
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from plurilabel._core.base import LabelMatrix, check_labels, check_scores
-from plurilabel._core.blocks import dense, row_blocks
+from plurilabel._core.blocks import dense, is_missing, row_blocks
 from plurilabel._core.words import first_repeated, similar
 
 BLOCK = 2**22
@@ -248,16 +248,20 @@ def _as_lists(parents: Any, names: Sequence[str]) -> dict[str, list[str]]:
     known = set(names)
 
     def name_of(label: Any) -> str:
-        """A name; a number that is not a name is that of a column."""
-        numbered = isinstance(label, Integral) and str(label) not in known
-        return names[int(label)] if numbered and 0 <= label < len(names) else str(label)
+        """A name; a number that is not a name is that of a column.
+
+        Whole numbers may be floats, as in a table in which others are missing.
+        """
+        whole = isinstance(label, Real) and str(label) not in known and float(label).is_integer()
+        label = int(label) if whole else label
+        return names[label] if whole and 0 <= label < len(names) else str(label)
 
     above: dict[str, list[str]] = {}
     for pair in _child_parent_pairs(parents):
-        if isinstance(pair, str) or len(pair) != 2:
+        if isinstance(pair, str) or not hasattr(pair, "__len__") or len(pair) != 2:
             raise ValueError(f"parents must be pairs (child, parent), got {pair!r}")
         child, parent = pair
-        if parent is None or parent == "" or parent != parent:  # a root, in many tables
+        if is_missing(parent) or (isinstance(parent, str) and parent == ""):  # a root
             continue
         above.setdefault(name_of(child), []).append(name_of(parent))
     return above
@@ -265,11 +269,16 @@ def _as_lists(parents: Any, names: Sequence[str]) -> dict[str, list[str]]:
 
 def _child_parent_pairs(parents: Any) -> list[Any]:
     if isinstance(parents, Mapping):
-        several = {
-            child: [given] if given is None or isinstance(given, str | Integral) else given
-            for child, given in parents.items()
-        }
-        return [(child, parent) for child, given in several.items() for parent in given]
+        pairs = []
+        for child, given in parents.items():
+            one = is_missing(given) or isinstance(given, str | Real)
+            if not one and not isinstance(given, Iterable):
+                raise ValueError(
+                    f"parents must be names or numbers of labels, or lists of them, got {given!r} "
+                    f"for {child!r}"
+                )
+            pairs += [(child, parent) for parent in ([given] if one else given)]
+        return pairs
     if not hasattr(parents, "columns"):
         return list(parents)
     if len(parents.columns) != 2:
@@ -308,7 +317,8 @@ def _no_parents(names: Sequence[str], above: Any, by_names: bool, sep: str) -> s
             f"no label has a parent among the labels: none of the names has a part before "
             f"{sep!r} that is a label, as 'a' is for 'a{sep}b'; pass parents"
         )
-    unknown = [name for name in above if name not in names]
+    given = [*above, *(parent for parents in above.values() for parent in parents)]
+    unknown = [name for name in given if name not in names]
     near = similar(unknown[0], names) if unknown else None
     return "no label has a parent among the labels" + (
         f"; {unknown[0]!r} is no label" + (f", did you mean {near!r}?" if near else "")

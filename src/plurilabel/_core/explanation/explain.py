@@ -15,7 +15,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from plurilabel._core.base import column_names, default_feature_names, default_label_names
-from plurilabel._core.blocks import dense
+from plurilabel._core.blocks import dense, refuse_dates
 from plurilabel._core.explanation.contributions import Given, Parts, checked_given, side_by_side
 from plurilabel._core.explanation.models import class_parts, names_after, output_parts
 from plurilabel._core.scores import label_scores, score_method
@@ -74,6 +74,7 @@ def explain(
         return estimator.explain(X, feature_names=feature_names, reference=reference)
     check_is_fitted(estimator)
     names: Any = feature_names if feature_names is not None else column_names(X)
+    refuse_dates(X, "X")
     checked = check_array(X, accept_sparse="csr", dtype=np.float64, ensure_all_finite="allow-nan")
     checked = sparse.csr_array(checked) if sparse.issparse(checked) else checked
     n, d = checked.shape

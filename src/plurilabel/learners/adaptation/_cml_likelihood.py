@@ -172,13 +172,19 @@ class PenalisedLikelihood:
         self.pair = np.triu_indices(q, 1)
         self.mean = np.asarray(weights @ X).ravel() / n  # (d,)
         self.prior = weights @ Y / n  # (q,)
-        if sparse.issparse(X):
-            self.X = X
-            squares = np.asarray(weights @ X.multiply(X)).ravel() / n
-            variance = np.maximum(squares - self.mean**2, 0.0)
-        else:
-            self.X = X - self.mean
-            variance = weights @ self.X**2 / n
+        with np.errstate(over="ignore", invalid="ignore"):
+            if sparse.issparse(X):
+                self.X = X
+                squares = np.asarray(weights @ X.multiply(X)).ravel() / n
+                variance = np.maximum(squares - self.mean**2, 0.0)
+            else:
+                self.X = X - self.mean
+                variance = weights @ self.X**2 / n
+        if not np.isfinite(variance).all():
+            raise ValueError(
+                f"X must hold values whose squares are finite, got {float(abs(X).max()):g}: scale "
+                "the features first"
+            )
         self.both = (Y.T * weights) @ Y  # (q, q), how often each pair of labels occurs
         spread = self.prior * (1 - self.prior)
         j, k = self.pair

@@ -9,7 +9,6 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.linalg import lstsq
 from sklearn.metrics import pairwise_distances
 from sklearn.utils import check_random_state
 
@@ -18,6 +17,7 @@ from plurilabel._core.blocks import dense, row_blocks, squared_norms
 from plurilabel._core.compat import Interval
 from plurilabel._core.explanation.contributions import SCORE, Given, Parts
 from plurilabel._core.fitted import Declared, number, numbers, places
+from plurilabel._core.least_squares import least_squares
 from plurilabel._core.limits import check_size
 from plurilabel._core.medoids import k_medoids
 
@@ -132,7 +132,7 @@ class INSDIF(ScoringClassifier):
         Z = bags.distances(np.arange(n), self.medoids_)
         share = Y.mean(axis=0)
         self.constant_ = np.where(share == 1, 1.0, np.where(share == 0, -1.0, 0.0))
-        coef = lstsq(Z, 2.0 * Y - 1.0, check_finite=False)[0]
+        coef = least_squares(Z, 2.0 * Y - 1.0)
         self.coef_ = np.where(self.constant_ == 0, coef, 0.0).T
 
     def _scores(self, X: Any) -> Floats:

@@ -231,10 +231,10 @@ class RankSVM(WeightedFit, ScoringClassifier):
         self._keep(X, rows, beta, b)
         self.threshold_ = None
         if self.threshold is not None and varies.any():
-            # at the optimum many scores are equal: rounding makes them so to the last digit
-            f, Y_known = np.round(self._f(X)[:, varies], 6), Y[:, varies]
+            f, Y_known = self._f(X)[:, varies], Y[:, varies]
             known = Y_known if unknown is None else UnknownLabels(Y_known, ~(Y | D)[:, varies])
-            self.threshold_ = LinearThreshold().fit(f, known, sample_weight=weights)
+            # at the optimum many scores are equal, but not to the last digit
+            self.threshold_ = LinearThreshold(digits=7).fit(f, known, sample_weight=weights)
 
     def _solve(self, X: Any, rows: NDArray[np.intp], sets: LabelSets) -> Solution:
         """Solve the quadratic program of some rows of X."""

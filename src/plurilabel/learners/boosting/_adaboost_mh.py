@@ -38,7 +38,8 @@ class AdaBoostMH(AdaBoost):
         Depth of the tree, for ``weak="tree"``.
     rules : {"auto", "threshold", "presence"}, default="auto"
         What a condition tests. "threshold": is the feature above a value? "presence": is it not
-        zero? "auto" tests for presence if X is sparse, and for thresholds if it is dense.
+        zero? "auto" tests for presence if at least 90% of the training values are zero, as in
+        texts, else for thresholds; whether X is stored as a sparse matrix does not matter.
     max_bins : int or None, default=None
         Number of bins for a feature with more distinct values. None finds the best of all cuts;
         about 256 bins are twice as fast with many labels, and seldom worse.
@@ -65,6 +66,8 @@ class AdaBoostMH(AdaBoost):
     ----------
     rules_ : list of WeakRule
         The rules; ``to_text`` describes them.
+    presence_ : bool
+        Whether conditions test for presence; if not, for thresholds.
     bound_ : ndarray of shape (rounds,)
         Product of the Z_t after each round: an upper bound of the training Hamming loss.
     feature_importances_ : ndarray of shape (d,)
@@ -121,7 +124,7 @@ class AdaBoostMH(AdaBoost):
     >>> Y = [[1, 0], [1, 1], [0, 1], [0, 0], [1, 0], [0, 1]]
     >>> words = CountVectorizer()
     >>> X = words.fit_transform(texts)
-    >>> learner = AdaBoostMH(2).fit(X, Y)
+    >>> learner = AdaBoostMH(2, rules="presence").fit(X, Y)
     >>> learner.predict(words.transform(["what a goal", "no vote"]))
     array([[1, 0],
            [0, 1]])

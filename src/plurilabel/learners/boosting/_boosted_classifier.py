@@ -25,7 +25,7 @@ from plurilabel._core.base import (
 from plurilabel._core.blocks import dense
 from plurilabel._core.compat import Interval, StrOptions
 from plurilabel._core.explanation.contributions import SCORE, Given, Parts, added, checked_given
-from plurilabel._core.fitted import Declared, number, numbers, values
+from plurilabel._core.fitted import Declared, flag, number, numbers, values
 from plurilabel._core.limits import check_size
 from plurilabel._core.unknown import UnknownLabels, known_part
 from plurilabel.learners.boosting._bins import Bins
@@ -33,6 +33,7 @@ from plurilabel.learners.boosting._rules import Columns, Floats
 from plurilabel.metrics import get_measure
 from plurilabel.model_selection import IterativeStratifiedKFold, stratified_split
 
+MOSTLY_ZERO = 0.9  # share of zeros from which features are taken for words
 PROGRESS = 1e-9  # boosting ends with a round that reduces the bound by a smaller share
 
 
@@ -62,6 +63,7 @@ class BoostedClassifier(WeightedFit, ScoringClassifier):
     }
     _fitted: ClassVar[Declared] = {
         "rules_": values(None),
+        "presence_": flag(),
         "bound_": numbers(None, finite=False),
         "validation_scores_": numbers(None, finite=False),
         "feature_importances_": numbers("n_features_in_"),
@@ -118,7 +120,11 @@ class BoostedClassifier(WeightedFit, ScoringClassifier):
             rows = np.flatnonzero(rows_that_know(Y.unknown, len(Y)))
             X, Y = X[rows], Y[rows]
             weights = None if weights is None else weights[rows]
-        n, q = Y.shape
+        n, d = X.shape
+        # by the values, not by how they are stored
+        rare = np.count_nonzero(X.data if sparse.issparse(X) else X) <= (1 - MOSTLY_ZERO) * n * d
+        self.presence_ = self.rules == "presence" or (self.rules == "auto" and bool(rare))
+        q = Y.shape[1]
         sizes = f"{n:,} instances and {q:,} labels"
         instead = "BinaryRelevance, or HOMER around this learner"
         check_size(self, sizes, memory=self._bytes() * n * q, instead=instead)
@@ -206,6 +212,7 @@ class BoostedClassifier(WeightedFit, ScoringClassifier):
             n_estimators=max(1, self.n_estimators_),
             validation_fraction=None,
             calibration_folds=None,
+            rules="presence" if self.presence_ else "threshold",
         )
         f = np.zeros(Y.shape)
         splitter = IterativeStratifiedKFold(folds, shuffle=True, random_state=self.random_state)
@@ -215,8 +222,7 @@ class BoostedClassifier(WeightedFit, ScoringClassifier):
         return f
 
     def _bins(self, X: Any, q: int) -> Bins:
-        presence = self.rules == "presence" or (self.rules == "auto" and sparse.issparse(X))
-        return Bins(X, presence=presence, max_bins=self.max_bins, width=2 * q)
+        return Bins(X, presence=self.presence_, max_bins=self.max_bins, width=2 * q)
 
     def _epsilon(
         self, shape: tuple[int, ...], weights: Floats | None, unknown: Any = None

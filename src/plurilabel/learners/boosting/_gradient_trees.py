@@ -344,7 +344,8 @@ class Grower:
         moved = far[some] + np.where(right[some], -1.0, 1.0)[:, np.newaxis] * lost
         both = np.concatenate([np.arange(len(far)), some])
         stray = np.arange(len(both)) >= len(far)
-        order = np.argsort(cuts.node[both], kind="stable")
+        # each behind the cut that it comes from: of equal gains the first feature wins
+        order = np.argsort(both, kind="stable")
         at = both[order]
         moved = np.concatenate([far, moved])[order]
         return Cuts(cuts.node[at], cuts.slot[at], stray[order]), moved

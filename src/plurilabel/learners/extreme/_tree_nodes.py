@@ -250,10 +250,12 @@ def _features_present(X: sparse.csr_array) -> tuple[NDArray[np.int64], sparse.cs
 
 
 def _squares(X: sparse.csr_array, weights: Any) -> NDArray[np.floating[Any]]:
-    """The sum of the squares of each feature."""
+    """The sum of the squares of each feature; at most what can still be added to."""
     counts = np.ones(X.shape[0]) if weights is None else weights
-    squares = X.data.astype(np.float64) ** 2 * np.repeat(counts, np.diff(X.indptr))
-    return np.bincount(X.indices, squares, minlength=X.shape[1]).astype(X.dtype)
+    with np.errstate(over="ignore"):
+        squares = X.data.astype(np.float64) ** 2 * np.repeat(counts, np.diff(X.indptr))
+    sums = np.bincount(X.indices, squares, minlength=X.shape[1])
+    return np.minimum(sums, float(np.finfo(X.dtype).max) / 1024).astype(X.dtype)
 
 
 def _merged(before: NodeModel, found: NodeModel, features: Any, Y: sparse.csc_array) -> NodeModel:

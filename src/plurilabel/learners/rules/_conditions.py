@@ -26,7 +26,8 @@ class Items:
     def of(cls, X: Any, max_bins: int) -> Items:
         """The items of X: values where a feature has few, else intervals between quantiles.
 
-        A feature that is mostly 0 is present or not: its items are its other values.
+        A feature that is mostly 0 has items for its other values; if there is only one of them,
+        the item is that it is not 0.
         """
         n, d = X.shape
         columns = sparse.csc_array(X)
@@ -38,13 +39,7 @@ class Items:
             mostly_0 = 2 * len(values) <= n
             if not mostly_0:
                 values = np.concatenate([values, np.zeros(n - len(values))])
-            if not len(values):
-                continue
-            cuts = _cuts(values, max_bins)
-            if not mostly_0 and not len(cuts):
-                continue  # constant: says nothing
-            ends = np.concatenate([[-np.inf], cuts, [np.inf]])
-            parts += [(j, low, high, mostly_0) for low, high in pairwise(ends)]
+            parts += [(j, low, high, mostly_0) for low, high in _items(values, max_bins, mostly_0)]
         return cls.from_table(np.array(parts, dtype=np.float64).reshape(-1, 4))
 
     def table(self) -> NDArray[np.float64]:
@@ -84,6 +79,8 @@ class Items:
         name, low, high = names[self.feature[i]], self.low[i], self.high[i]
         if np.isinf(low) and np.isinf(high):
             return f"{name} is present"
+        if low == np.nextafter(high, -np.inf):
+            return f"{name} is {high:.10g}"
         if np.isinf(low):
             return f"{name} is at most {high:.4g}"
         if np.isinf(high):
@@ -91,15 +88,24 @@ class Items:
         return f"{name} is above {low:.4g} and at most {high:.4g}"
 
 
-def _cuts(values: NDArray[np.float64], max_bins: int) -> NDArray[np.float64]:
-    """Where to cut: between distinct values if these are few, else near quantiles."""
+def _items(
+    values: NDArray[np.float64], max_bins: int, mostly_0: bool
+) -> list[tuple[float, float]]:
+    """The items of a feature, as intervals above ``low`` up to ``high``; none if it is constant.
+
+    A value is the interval that holds nothing else: another one, never seen, is not that item.
+    """
     distinct = np.unique(values)
-    if len(distinct) > max_bins:
+    if 1 < len(distinct) <= max_bins:
+        return list(zip(np.nextafter(distinct, -np.inf), distinct))
+    cuts = distinct[:0]
+    if len(distinct) > 1:
         steps = np.arange(1, max_bins) / max_bins
-        distinct = np.unique(np.quantile(values, steps, method="lower"))
-        return distinct[distinct < values.max()]
-    # halves first: a sum of large values would overflow
-    return distinct[:-1] / 2 + distinct[1:] / 2
+        cuts = np.unique(np.quantile(values, steps, method="lower"))
+        cuts = cuts[cuts < distinct[-1]]
+    if not len(cuts) and not (mostly_0 and len(distinct)):
+        return []  # constant, or nearly: says nothing
+    return list(pairwise([-np.inf, *cuts, np.inf]))
 
 
 def pack(columns: NDArray[Any]) -> Bits:

@@ -75,8 +75,9 @@ class MMAC(ScoringClassifier):
         The most items of a condition.
     max_bins : int, default=4
         A feature with more values than this is cut at quantiles into so many intervals; each
-        value of others is an item. Where half of a feature or more is 0, 0 is not an item and
-        only the other values are cut: words are present or not.
+        value of others is an item, which values that did not occur in training do not have. Where
+        half of a feature or more is 0, 0 is not an item and only the other values are; if there
+        is one other value, the item is that the feature is not 0: words are present or not.
     voting : {"first", "all"}, default="first"
         The labels of the first rule that matches, as in the paper, or of all rules that match.
 

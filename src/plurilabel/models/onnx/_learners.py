@@ -441,6 +441,8 @@ def _largest_gap(graph: Graph, strategy: Any, scores: Value) -> Value:
     q = strategy.n_labels_
     ordered = graph.node("TopK", scores, np.array([q]), outputs=2, axis=1)[0]
     f = graph("Div", ordered, np.float64(2))  # a gap may overflow
+    if strategy.floor_ is not None:
+        f = graph("Max", f, np.float64(strategy.floor_ / 2))
     gaps = graph("Sub", graph.columns(f, range(q - 1)), graph.columns(f, range(1, q)))
     k = graph("ArgMax", gaps, axis=1, keepdims=1)
     high = graph("GatherElements", f, k, axis=1)

@@ -79,8 +79,9 @@ class HoeffdingTree:
                 self._check_size(self.n_leaves)
             self._look_for_drifts(x, y, undo)
             self._look_for_split(x, undo)
-            self._path(x)[-1].learn(self.seen, x, y)  # type: ignore[union-attr]
             self.seen += 1
+            # the last step: a leaf undoes its own learning only, and this is not undone by others
+            self._path(x)[-1].learn(self.seen - 1, x, y)  # type: ignore[union-attr]
         except BaseException:
             restore(self, held, undo)
             raise

@@ -78,6 +78,7 @@ class SelfAdjusting(Window):
 
     def widen(self, x: Floats, y: Labels) -> None:
         super().widen(x, y)
+        self.points = np.asfortranarray(self.points)  # read feature by feature
         members, d, q = len(self.masks), self.points.shape[1], self.labels.shape[1]
         if (more := d - self.masks.shape[1]) > 0:
             drawn = self.rng.random((members, more)) < self.shares[:, None]
@@ -95,15 +96,25 @@ class SelfAdjusting(Window):
 
     def _dissimilarities(self, point: Floats) -> Floats:
         """Dissimilarities of a row to the window, (members, n); inf for removed rows."""
-        masked = self.masks * point
-        dots = masked @ self.points[: self.n].T
-        norms, own = self.norms[: self.n].T, (masked * masked).sum(axis=1)[:, None]
+        points, own = self.points[: self.n].T, point[:, None]
         if self.closeness == "cosine" or (self.closeness == "auto" and self._sparse):
-            lengths = np.sqrt(norms * own)
+            dots = self._sums(points * own)
+            lengths = np.sqrt(self.norms[: self.n].T * (self.masks @ (point * point))[:, None])
             found = 1 - np.divide(dots, lengths, out=np.zeros_like(dots), where=lengths > 0)
-        else:
-            found = norms + own - 2 * dots
+        else:  # by differences: expanded squares lose all digits far from the origin
+            found = self._sums((points - own) ** 2)
         return np.where(self.alive[:, : self.n], found, np.inf)
+
+    def _sums(self, terms: Floats) -> Floats:
+        """Sums of terms (d, n) over the features of each member, (members, n).
+
+        They are added in the order of the features, as in :class:`~plurilabel.ExactIndex`, so
+        that equal rows are equally near.
+        """
+        terms = np.ascontiguousarray(terms)
+        if self.masks.all():
+            return np.broadcast_to(terms.sum(axis=0), (len(self.masks), terms.shape[1]))
+        return np.array([terms[mask].sum(axis=0) for mask in self.masks > 0])
 
     def _votes(self, point: Floats) -> tuple[Floats, NDArray[np.intp]]:
         """Shares of the neighbours with each label, (members, windows, ks, q); the neighbours.
