@@ -8,7 +8,10 @@ import unicodedata
 from collections.abc import Container, Iterable, Sequence
 from typing import Any
 
-NUMBER = re.compile(r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?|inf)", re.IGNORECASE)
+NUMBER = re.compile(
+    r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?|inf(?:inity)?)",
+    re.IGNORECASE | re.ASCII,  # in Unicode a dotless i is an i, too
+)
 """A decimal number in a file."""
 
 NO_YES = {"0": 0, "1": 1, "false": 0, "true": 1, "no": 0, "yes": 1, "n": 0, "y": 1, "f": 0, "t": 1}

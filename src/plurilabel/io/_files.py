@@ -25,7 +25,7 @@ MOST_UNPACKED = "PLURILABEL_MOST_UNPACKED"
 _LARGEST, _SMALL, _RATIO = 1 << 34, 10**8, 200
 _BUFFER = 1 << 17
 
-NUMBER_OR_NAN = re.compile(rf"{NUMBER.pattern}|[+-]?(?:nan|infinity)", re.IGNORECASE)
+NUMBER_OR_NAN = re.compile(rf"{NUMBER.pattern}|[+-]?nan", NUMBER.flags)
 """A number in an ARFF, LIBSVM or XMC file."""
 
 

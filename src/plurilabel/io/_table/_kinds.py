@@ -269,8 +269,9 @@ def _one_kind(cells: list[Any], name: str) -> str:
 
 def _refuse_some_percents(texts: list[str], cells: list[Any], name: str) -> None:
     """5% among numbers without the sign may be 5 or 0.05."""
-    signed = [text for text in texts if "%" in text]
-    plain = [text for text in texts if "%" not in text and number_of(text)]
+    numbers = [text for text in texts if number_of(text) or number_of(text, comma=True)]
+    signed = [text for text in numbers if "%" in text]
+    plain = [text for text in numbers if "%" not in text]
     if signed and plain:
         problem = f"expected a percent sign in all or none, got {signed[0]!r} and {plain[0]!r}"
         raise CellError(name, cells.index(plain[0]), problem)
@@ -421,14 +422,16 @@ def _texts(cells: list[Any]) -> list[str]:
 
 
 _LIST = re.compile(r"\[[-+0-9.eE,\s]*\]")  # numbers of a list in a cell of text
+_BETWEEN = re.compile(r",\s*|\s+,?\s*")  # a comma, blanks, or both
 
 
 def _list_of(cell: Any) -> Any:
     """A list that was printed into a cell of text; other cells as they are."""
     if not isinstance(cell, str) or not _LIST.fullmatch(cell):
         return cell
+    inner = cell[1:-1].strip()
     try:
-        return [float(number) for number in cell[1:-1].replace(",", " ").split()]
+        return [float(number) for number in _BETWEEN.split(inner)] if inner else []
     except ValueError:
         return cell
 
