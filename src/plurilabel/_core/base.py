@@ -36,7 +36,14 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from plurilabel._core.blocks import canonical, dense, on_host, refuse_masked, short_indices
+from plurilabel._core.blocks import (
+    canonical,
+    dense,
+    naming_text,
+    on_host,
+    refuse_masked,
+    short_indices,
+)
 from plurilabel._core.compat import check_params, check_sample_weight
 from plurilabel._core.explanation.contributions import Given, Parts, checked_given, occlusion
 from plurilabel._core.fitted import Declared, count, flag, values
@@ -92,7 +99,8 @@ def validate_features(estimator: Any, X: Any, *, reset: bool, **form: Any) -> An
     X = on_host(X)
     refuse_masked(X, "X")
     form = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], **form}
-    return short_indices(validate_data(estimator, canonical(X), reset=reset, **form))
+    with naming_text(X):
+        return short_indices(validate_data(estimator, canonical(X), reset=reset, **form))
 
 
 class AllOrNothing:
