@@ -64,6 +64,7 @@ from plurilabel._core.labels import (
     tag_matrix,
 )
 from plurilabel._core.unknown import UnknownLabels, known_part
+from plurilabel._core.words import check_unicode
 
 __all__ = [
     "CUTS",
@@ -376,6 +377,7 @@ class MultiLabelClassifier(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
             check_classification_targets(flat)
             self.classes_ = np.unique(flat if classes is None else np.asarray(classes))
             names = [str(c) for c in self.classes_]
+            check_unicode(names, "the classes of y")
             Y = one_hot(flat, self.classes_)
         if Y.shape[1] == 0:
             raise ValueError("y must have at least one label (column), got 0")

@@ -131,13 +131,16 @@ def not_utf8(path: AnyPath) -> FileFormatError:
 def plain_name(path: AnyPath) -> str:
     """Name of a dataset after its file, without ``.gz`` and the suffix before it.
 
+    Bytes that are not UTF-8 become codes: the name is printed, and written into files.
+
     Examples
     --------
     >>> plain_name("somewhere/films.csv.gz")
     'films'
     """
     file = Path(path)
-    return (file.with_suffix("") if file.suffix == ".gz" else file).stem
+    name = (file.with_suffix("") if file.suffix == ".gz" else file).stem
+    return name.encode(errors="backslashreplace").decode()
 
 
 class Format(NamedTuple):

@@ -9,7 +9,7 @@ from plurilabel.io._table._encoder import (
     unseen_categories,
     without_known_words,
 )
-from plurilabel.io._table._frame import CellError, table_module
+from plurilabel.io._table._frame import CellError, check_escapes, table_module
 from plurilabel.io._table._labels import tag_column
 from plurilabel.io._table._notation import MISSING, CellReader
 from plurilabel.io._table._table import frame_writer
@@ -18,6 +18,7 @@ __all__ = [
     "MISSING",
     "CellError",
     "CellReader",
+    "check_escapes",
     "formats",
     "frame_writer",
     "header_separator",

@@ -132,7 +132,9 @@ def test_what_reads_as_a_number_is_one_by_a_strict_grammar(text, comma):
 def test_files_and_frames_have_the_same_numbers(tmp_path_factory, mark, cells):
     """What pandas reads as a number in a CSV file is one by the same grammar."""
     path = tmp_path_factory.mktemp("cells") / "t.csv"
-    path.write_text("".join(f'"{cell}",{i % 2}\n' for i, cell in enumerate(["x", *cells])), "utf-8")
+    path.write_text(
+        "".join(f'"{cell}",{i % 2}\n' for i, cell in enumerate(["x", *cells])), "utf-8"
+    )
     path.write_text(path.read_text("utf-8").replace('"x",0', "x,l"), "utf-8")
     values = sniff(path).read(set(), mark).frame["x"]
     if values.dtype.kind in "iuf":

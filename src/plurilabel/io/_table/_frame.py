@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
@@ -11,7 +12,8 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from plurilabel._core.words import first_repeated, listed
+from plurilabel._core.records import json_bytes
+from plurilabel._core.words import first_repeated, is_unicode, listed
 from plurilabel.io._files import (
     MOST_UNPACKED,
     AnyPath,
@@ -72,6 +74,8 @@ def column_names(columns: Iterable[Any], path: AnyPath | None, line: int | None)
     # where pandas looks up names, they end at such a character
     elif (name := next((n for n in names if "\0" in n), None)) is not None:
         problem = f"expected column names without null characters, got {name!r}"
+    elif (name := next((n for n in names if not is_unicode(n)), None)) is not None:
+        problem = f"expected column names in valid Unicode, got {name!r}"
     else:
         return names
     if path is None:
@@ -192,11 +196,13 @@ def _read_json(path: AnyPath, *_: Any) -> Frame:
     with opened(path) as stream:
         content = stream.read()
     try:
-        records = json.loads(content.decode("utf-8-sig"), object_pairs_hook=_each_key_once)
+        text = content.decode("utf-8-sig")
+        records = json.loads(text, object_pairs_hook=_each_key_once)
     except UnicodeDecodeError:
         raise not_utf8(path) from None
     except (ValueError, RecursionError) as error:
         raise FileFormatError(path, None, f"expected an array of JSON, got {error}") from None
+    check_escapes(path, 1, text)
     if isinstance(records, dict) and _are_columns(records):
         records = _rows_of(path, records)
     expected = "expected an array of JSON objects"
@@ -242,7 +248,8 @@ def _read_json_lines(path: AnyPath, *_: Any) -> Frame:
             if not content.strip():
                 continue
             try:
-                record = json.loads(content, object_pairs_hook=_each_key_once)
+                text = content.decode("utf-8-sig")
+                record = json.loads(text, object_pairs_hook=_each_key_once)
             except UnicodeDecodeError:
                 raise not_utf8(path) from None
             except (ValueError, RecursionError) as error:
@@ -250,11 +257,25 @@ def _read_json_lines(path: AnyPath, *_: Any) -> Frame:
             if not isinstance(record, dict):
                 got = type(record).__name__
                 raise FileFormatError(path, line, f"expected a JSON object, got a {got}")
+            check_escapes(path, line, text)
             records.append(record)
             lines.append(line)
             names.update(record)
             _check_keys(path, line, len(records), len(names))
     return Frame(table_module("pandas").DataFrame(records), path, lines.__getitem__)
+
+
+# an escape of JSON: a pair of surrogates, half of one, or any other
+_ESCAPE = re.compile(r"\\(?:u[dD][89abAB]..\\u[dD][c-fC-F]..|(u[dD][89a-fA-F]..)|.)", re.DOTALL)
+
+
+def check_escapes(path: AnyPath, line: int, text: str) -> None:
+    """Refuse half of a pair of surrogates, which neither pandas nor a file could hold."""
+    found = (match for match in _ESCAPE.finditer(text) if match[1])
+    if "\\u" in text and (half := next(found, None)) is not None:
+        line += text.count("\n", 0, half.start())
+        problem = f"expected valid Unicode, got half of a pair of surrogates, \\{half[1]}"
+        raise FileFormatError(path, line, problem)
 
 
 def _check_keys(path: AnyPath, line: int | None, rows: int, keys: int) -> None:
@@ -283,7 +304,7 @@ def _json_lines_writer(stream: BinaryIO, *_: Any) -> Iterator[Callable[[Any], ob
         )
         for cells in zip(*columns):
             record = dict(zip(frame.columns, cells))
-            yield (json.dumps(record, ensure_ascii=False, default=str) + "\n").encode()
+            yield json_bytes(record, default=str) + b"\n"
 
     yield lambda frame: stream.writelines(lines(frame))
 

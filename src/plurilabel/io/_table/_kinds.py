@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from plurilabel._core.words import NO_YES, first_repeated, listed
+from plurilabel._core.words import NO_YES, first_repeated, is_unicode, listed
 from plurilabel.io._table._frame import VECTORS, CellError
 from plurilabel.io._table._notation import (
     MISSING,
@@ -44,9 +44,12 @@ def cells_of(series: Any) -> list[Any]:
     """Cells as Python objects, text stripped; None for what is missing or empty."""
     import pandas as pd
 
-    cells = []
+    cells: list[Any] = []
     for cell in series.tolist():
         if isinstance(cell, str):
+            if not is_unicode(cell):
+                problem = f"expected valid Unicode, got {shown(cell)}"
+                raise CellError(str(series.name), len(cells), problem)
             cell = cell.strip() or None
         elif cell is pd.NA or cell is pd.NaT or (isinstance(cell, float) and cell != cell):
             cell = None
