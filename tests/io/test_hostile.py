@@ -127,7 +127,7 @@ def test_null_characters_in_column_names(tmp_path):
         io.read_table(tmp_path / "t.csv", labels="tags")
 
 
-# half of a pair of surrogates: JSON can write it, and neither pandas nor UTF-8 can hold it ---------
+# half of a pair of surrogates: JSON can write it, and neither pandas nor UTF-8 can hold it -----
 
 HALVES = [
     '{"x": 1, "t": ["a"]}\n{"x": 2, "t": ["\\ud800"]}\n',

@@ -4,7 +4,6 @@ import datetime
 import io
 import math
 from array import array
-from contextlib import closing
 
 import numpy as np
 import pandas as pd
@@ -171,8 +170,7 @@ def test_text_in_a_column_of_numbers_is_named():
     frame = pd.DataFrame({"x": [0.5, 1, 2, 3], "c": list("abab"), "l": [1, 0, 1, 0]})
     X = read_table(frame, labels=["l"], encode=False).X
     before = table_encoder(X, numbers=SimpleImputer(strategy="median"))
-    with closing(
-        Service(Model.of(make_pipeline(before, MLkNN(1)).fit(X, frame[["l"]])))
-    ) as service:
-        with pytest.raises(BadInput, match="column 'x', row 1: expected a number, got 'oops'"):
-            service.predict([{"x": 1, "c": "a"}, {"x": "oops", "c": "b"}])
+    service = Service(Model.of(make_pipeline(before, MLkNN(1)).fit(X, frame[["l"]])))
+    with pytest.raises(BadInput, match="column 'x', row 1: expected a number, got 'oops'"):
+        service.predict([{"x": 1, "c": "a"}, {"x": "oops", "c": "b"}])
+    service.close()

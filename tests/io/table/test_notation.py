@@ -81,12 +81,11 @@ def twin(text, mark):
     if bracketed:
         text, factor = text[1:-1], -1
     signs = 0
-    if text and text[-1] in money and not text.lstrip("+-")[:1].strip(money) == "":
+    after_sign = text[1:] if text[:1] in ("+", "-") else text
+    if after_sign and after_sign[0] in money:
+        text = text[: len(text) - len(after_sign)] + after_sign[1:].lstrip(" ")
+    elif text and text[-1] in money:
         text = text[:-1].rstrip(" ")
-    elif text and text[0] in "+-" and text[1:2] and text[1] in money:
-        text = text[0] + text[2:].lstrip(" ")
-    elif text and text[0] in money:
-        text = text[1:].lstrip(" ")
     if text and text[0] in "+-":
         signs, factor, text = 1, factor * (-1 if text[0] == "-" else 1), text[1:]
     if bracketed and signs:
@@ -132,10 +131,8 @@ def test_what_reads_as_a_number_is_one_by_a_strict_grammar(text, comma):
 def test_files_and_frames_have_the_same_numbers(tmp_path_factory, mark, cells):
     """What pandas reads as a number in a CSV file is one by the same grammar."""
     path = tmp_path_factory.mktemp("cells") / "t.csv"
-    path.write_text(
-        "".join(f'"{cell}",{i % 2}\n' for i, cell in enumerate(["x", *cells])), "utf-8"
-    )
-    path.write_text(path.read_text("utf-8").replace('"x",0', "x,l"), "utf-8")
+    lines = [f'"{cell}",{i % 2}' for i, cell in enumerate(cells)]
+    path.write_text("\n".join(["x,l", *lines]), "utf-8")
     values = sniff(path).read(set(), mark).frame["x"]
     if values.dtype.kind in "iuf":
         expected = [np.nan if cell == "" else twin(cell, mark) for cell in cells]
