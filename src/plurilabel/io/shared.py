@@ -1,6 +1,7 @@
 """What other packages share with the readers of files."""
 
 from plurilabel.io._files import formats, is_table, opened
+from plurilabel.io._mat import mat_variables
 from plurilabel.io._sparse_text import xmc_blocks
 from plurilabel.io._table._csv import header_separator, sniff
 from plurilabel.io._table._encoder import (
@@ -24,6 +25,7 @@ __all__ = [
     "header_separator",
     "imputer",
     "is_table",
+    "mat_variables",
     "opened",
     "sniff",
     "table_module",
