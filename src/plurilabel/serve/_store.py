@@ -126,14 +126,16 @@ class Store:
 
     def entries(self) -> list[Entry]:
         """Return all entries of the log."""
-        rows = self._db.execute(
-            "SELECT id, time, row, features, labels, undoes, key FROM entries ORDER BY id"
-        )
         found = []
-        for id, time, row, features, labels, *rest in rows:
-            features = None if features is None else json.loads(features)
-            labels = None if labels is None else tuple(json.loads(labels))
-            found.append(Entry(id, time, row, features, labels, *rest))
+        try:
+            for id, time, row, features, labels, *rest in self._db.execute(
+                "SELECT id, time, row, features, labels, undoes, key FROM entries ORDER BY id"
+            ):
+                features = None if features is None else json.loads(features)
+                labels = None if labels is None else tuple(json.loads(labels))
+                found.append(Entry(id, time, row, features, labels, *rest))
+        except (sqlite3.DatabaseError, TypeError, ValueError, RecursionError) as error:
+            raise StoreError(f"{self.path} is damaged: {error}") from None
         return found
 
     @staticmethod

@@ -330,11 +330,11 @@ def read_parts(folder: Path, plan: Mapping[str, Any]) -> tuple[Readings, dict[st
     protocol = plan["protocol"]
     readings = empty_readings(plan["learners"], protocol["measures"], kinds_of(protocol))
     for path in sorted((folder / "readings").glob("[0-9]*.json")):
-        part = read_json(path)
-        if part is None:
+        try:
+            extend(readings, read_json(path))
+        except (AttributeError, KeyError, OverflowError, TypeError, ValueError):
             raise ValueError(
                 f"{path} is broken; replace it with fresh=True, or use another folder"
-            )
-        extend(readings, part)
+            ) from None
     end = read_json(folder / "finished.json")
     return readings, end if isinstance(end, dict) else {}

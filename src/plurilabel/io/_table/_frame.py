@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -160,12 +161,7 @@ def _add_vectors(table: Frame, embeddings: AnyPath | Any) -> None:
     name = "embeddings"
     if isinstance(embeddings, str | os.PathLike):
         name = os.fspath(embeddings)
-        try:
-            with open(name, "rb") as stream:
-                embeddings = np.lib.format.read_array(stream, allow_pickle=False)
-        except (ValueError, EOFError, MemoryError) as error:
-            words = " ".join(str(error).split())[:200]
-            raise FileFormatError(name, None, f"expected an array of numpy: {words}") from None
+        embeddings = _npy_array(name)
     E, n = np.asarray(embeddings), len(table.frame)
     if E.ndim != 2 or E.dtype.kind not in "biuf" or E.shape[1] == 0:
         got = f"{E.dtype} in shape {E.shape}"
@@ -177,6 +173,23 @@ def _add_vectors(table: Frame, embeddings: AnyPath | Any) -> None:
         raise ValueError(problem)
     vectors = table_module("pandas").Series(list(E), index=table.frame.index, dtype=object)
     table.frame = table.frame.assign(**{VECTORS: vectors})
+
+
+def _npy_array(path: str) -> Any:
+    """The array in a file of numpy, if the file is as long as its header says."""
+    headers = {1: np.lib.format.read_array_header_1_0, 2: np.lib.format.read_array_header_2_0}
+    with open(path, "rb") as stream:
+        try:
+            shape, _, dtype = headers[np.lib.format.read_magic(stream)[0]](stream)
+            there = os.path.getsize(path) - stream.tell()
+            if dtype.hasobject or math.prod(shape) * dtype.itemsize != there:
+                got = f"{there:,} bytes for {dtype} in shape {shape}"
+                raise ValueError(f"its header and its size differ, {got}")
+            stream.seek(0)
+            return np.lib.format.read_array(stream, allow_pickle=False)
+        except Exception as error:  # damaged headers lead numpy to all kinds of them
+            words = " ".join(str(error).split())[:200]
+            raise FileFormatError(path, None, f"expected an array of numpy: {words}") from None
 
 
 def check_columns(path: AnyPath, line: int | None, n: int) -> None:
