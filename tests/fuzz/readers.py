@@ -1,13 +1,13 @@
-"""Mutated files of every kind that is read: ``python -m tests.fuzz.readers FILES [SEED [KIND ...]]``.
+"""Mutated files of every kind that is read.
 
-The files are split among the kinds. Each kind is read in a process of its own, with limits of time
-and memory; one that dies is started again after the file at which it died. The counts are printed
-at the end, and the exit status says whether every file was read, or refused in words.
+``python -m tests.fuzz.readers FILES [SEED [KIND ...]]`` splits the files among the kinds. Each
+kind is read in a process of its own, with limits of time and memory; one that dies is started
+again after the file at which it died. The counts are printed at the end, and the exit status says
+whether every file was read, or refused in words.
 """
 
 import faulthandler
 import gzip
-import io as bytesio
 import json
 import os
 import signal
@@ -123,7 +123,9 @@ def stream_plan(folder):
 
     path = folder / "rows.csv"
     path.write_text("x,red\n" + "1,1\n2,0\n" * 10)
-    prequential(TableStream(path, labels=["red"]), {"s": LabelShares()}, out=folder / "run", every=10)
+    prequential(
+        TableStream(path, labels=["red"]), {"s": LabelShares()}, out=folder / "run", every=10
+    )
     return (folder / "run" / "plan.json").read_bytes()
 
 
@@ -137,8 +139,9 @@ def mat(folder, **options):
     cells[:, 0] = [np.arange(6.0).reshape(3, 2), np.ones((1, 2))]
     names = np.empty((3, 1), dtype=object)
     names[:, 0] = ["land", "water", "caf\u00e9"]
-    content = {"bags": cells, "targets": np.array([[1, -1], [-1, 1], [1, 1]], dtype=np.int8),
-               "class_name": names, "features": np.ones((2, 3)), "raw_data": np.eye(2)}  # fmt: skip
+    targets = np.array([[1, -1], [-1, 1], [1, 1]], dtype=np.int8)
+    content = {"bags": cells, "targets": targets, "class_name": names}
+    content |= {"features": np.ones((2, 3)), "raw_data": np.eye(2)}
     savemat(folder / "a.mat", content, **options)
     return (folder / "a.mat").read_bytes()
 
@@ -193,7 +196,12 @@ def row_json():
 
 
 def event():
-    said = {"from_name": "codes", "to_name": "note", "type": "choices", "value": {"choices": ["cat"]}}
+    said = {
+        "from_name": "codes",
+        "to_name": "note",
+        "type": "choices",
+        "value": {"choices": ["cat"]},
+    }
     task = {"id": 3, "data": {"note": "a dog", "length": 1, "place": "sea", "day": "2024-01-17"}}
     return json.dumps({
         "action": "ANNOTATION_CREATED", "project": {"id": 1, "label_config": CONFIG}, "task": task,
@@ -298,7 +306,8 @@ ALL = [
     Kind("packed.arff.gz", known(NOMINAL), io.read_arff, gzip.compress),
     Kind("a.xml", written(io.write_label_xml, "a.xml", ["a", "b"], [-1, 0]), io.read_label_xml),
     Kind("a.svm", written(io.write_libsvm, "a.svm", SPARSE), io.read_libsvm),
-    Kind("packed.svm.gz", written(io.write_libsvm, "b.svm", SPARSE), io.read_libsvm, gzip.compress),
+    Kind("packed.svm.gz", written(io.write_libsvm, "b.svm", SPARSE), io.read_libsvm,
+         gzip.compress),
     Kind("a.txt", written(io.write_xmc, "a.txt", SPARSE), io.read_xmc),
     Kind("blocks.txt", written(io.write_xmc, "b.txt", SPARSE), in_blocks),
     Kind("a.csv", written(io.write_table, "a.csv", DENSE), as_labels),
@@ -307,7 +316,8 @@ ALL = [
     Kind("utf16.csv", known(PEOPLE), as_people,
          lambda text: text.decode("utf-8", "replace").encode("utf-16")),
     Kind("further.csv", known(PEOPLE), as_further),
-    Kind("blocks.csv", written(io.write_table, "u.csv", SPARSE), partial(in_blocks, labels=LABELS)),
+    Kind("blocks.csv", written(io.write_table, "u.csv", SPARSE),
+         partial(in_blocks, labels=LABELS)),
     Kind("stream.csv", written(io.write_table, "s.csv", SPARSE), partial(streamed, labels=LABELS)),
     Kind("a.tsv", written(io.write_table, "a.tsv", DENSE), as_labels),
     Kind("a.jsonl", written(io.write_table, "a.jsonl", DENSE, tags="tags"), as_tags),
@@ -378,16 +388,22 @@ def read(kind, path):
             warnings.simplefilter("ignore")
             return _used(kind.read(path))
     except (ValueError, FileNotFoundError) as error:
-        told = str(error)
-        # an error of a codec or a parser is one that nobody has put into words
-        assert not isinstance(error, UnicodeError | json.JSONDecodeError), repr(error)
-        # an error about what was asked for names the parameter
-        asked = ("labels ", "two columns ", "column ", "features ", "label column",
-                 "there is no ", "the table lacks ", "the table must have ")  # fmt: skip
-        assert not kind.named or str(path.parent) in told or told.startswith(asked), told
+        _check_words(error, kind, path)
         return False
     finally:
         signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+
+
+ASKED = ("labels ", "two columns ", "column ", "features ", "label column", "there is no ",
+         "the table lacks ", "the table must have ")  # fmt: skip
+
+
+def _check_words(error, kind, path):
+    """An error names the file, or the parameter if it is about what was asked for."""
+    # that of a codec or a parser is one that nobody has put into words
+    assert not isinstance(error, UnicodeError | json.JSONDecodeError), repr(error)
+    told = str(error)
+    assert not kind.named or str(path.parent) in told or told.startswith(ASKED), told
 
 
 def _used(found):

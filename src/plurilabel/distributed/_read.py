@@ -212,8 +212,12 @@ def _parquet_footer(path: str) -> tuple[dict[str, bool], list[int]]:
 
 def _load_groups(path: str, groups: list[int], names: list[str]) -> Any:
     parquet = table_module("pyarrow.parquet")
-    with parquet.ParquetFile(path) as file:
-        return file.read_row_groups(groups, columns=names).to_pandas()
+    try:
+        with parquet.ParquetFile(path) as file:
+            return file.read_row_groups(groups, columns=names).to_pandas()
+    except Exception as error:  # damaged files lead pyarrow and pandas to all kinds of them
+        words = " ".join(str(error).split())[:200]
+        raise FileFormatError(path, None, f"expected a Parquet file: {words}") from None
 
 
 def _csv(files: list[str], rows: int) -> _Table:

@@ -317,7 +317,15 @@ def as_lists(readings: Any, start: int) -> Any:
 def read_plan(folder: Path) -> dict[str, Any] | None:
     """The plan in a folder, None if there is none; an error if it is that of something else."""
     types = {"key": str, "learners": dict, "protocol": dict, "drifts": list, "versions": dict}
-    return records.read_plan(folder, "stream", FORMAT, types)
+    plan = records.read_plan(folder, "stream", FORMAT, types)
+    try:
+        if plan is not None:  # all that is made of it
+            protocol = plan["protocol"]
+            empty_readings(plan["learners"], protocol["measures"], kinds_of(protocol))
+            [Drift(*drift) for drift in plan["drifts"]]
+    except (KeyError, TypeError) as error:
+        raise ValueError(f"plan.json in {folder} is broken: {error!r}") from None
+    return plan
 
 
 def part_path(folder: Path, row: int) -> Path:

@@ -187,7 +187,10 @@ class TableStream(Stream):
     def _csv_rows(self, stream: BinaryIO) -> Iterator[tuple[int, dict[str, Any]]]:
         lines = self._lines(stream)
         first = next(lines, "")
-        sep = self.sep or header_separator(first, set(self._label_columns))
+        try:
+            sep = self.sep or header_separator(first, set(self._label_columns))
+        except csv.Error as error:
+            raise self._error(1, str(error)) from None
         reader = csv.reader(chain([first], lines), delimiter=sep, strict=True)
         names: list[str] | None = None
         try:
