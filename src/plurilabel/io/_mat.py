@@ -144,7 +144,7 @@ class _MatFile:
         kind, part, _ = self.element(data, at)
         if kind not in _NUMBERS:
             raise self.error(f"expected numbers, got an element of type {kind}")
-        dtype = np.dtype(_NUMBERS[kind]).newbyteorder(self.order)
+        dtype = np.dtype(self.order + _NUMBERS[kind])
         if len(part) != math.prod(shape) * dtype.itemsize:
             raise self.error(f"expected {shape} {dtype.name} numbers, got {len(part):,} bytes")
         values = np.frombuffer(part, dtype).reshape(shape, order="F")

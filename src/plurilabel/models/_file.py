@@ -109,7 +109,7 @@ def save_model(
             f"a model file cannot hold {strange[0]}, since it could not be loaded again: only "
             "types of plurilabel, scikit-learn, scipy and numpy are trusted"
         )
-    about = {_ABOUT: json_bytes(_about(model))}
+    about = {_ABOUT: json_bytes(_about(model)).decode()}
     with write_atomic(path) as stream:
         size = write(stream, content, arrays, about, 3 if compress is True else int(compress))
         if compress and is_bomb(stream.tell(), size):
