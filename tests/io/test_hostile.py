@@ -172,3 +172,24 @@ def test_halves_of_surrogates_in_memory_are_named():
             MLkNN(1).fit([[0.0], [1.0]], y)
     with pytest.raises(ValueError, match=r"label_names must be valid Unicode, got '.ud800'"):
         Dataset(np.eye(2), np.eye(2), label_names=["a", "\ud800"])
+
+
+# raw errors that mutated files have shown -----------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "header", ["{'descr': '<f8', 'fortran_order': False, 'shape': (2, 2, ", "{'descr': {", "{1: (",
+               "{'descr': '<f8', 'fortran_order': False, 'shape': (99999999, 99999)}"]
+)  # fmt: skip
+def test_damaged_headers_of_numpy_are_named(tmp_path, header):
+    text = header.encode().ljust(117) + b"\n"
+    (tmp_path / "e.npy").write_bytes(b"\x93NUMPY\x01\x00\x76\x00" + text + bytes(32))
+    frame = pd.DataFrame({"x": [1, 2], "t": [["a"], ["b"]]})
+    with pytest.raises(FileFormatError, match="e.npy: expected an array of numpy"):
+        io.read_table(frame, labels="t", embeddings=tmp_path / "e.npy")
+
+
+def test_a_header_of_a_stream_with_a_lone_return(tmp_path):
+    (tmp_path / "a.csv").write_bytes(b"x,y\rz,t\n1,2,a\n")
+    with pytest.raises(FileFormatError, match="a.csv, line 1: new-line character"):
+        list(TableStream(tmp_path / "a.csv", labels="t"))
