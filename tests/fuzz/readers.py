@@ -395,7 +395,7 @@ def read(kind, path):
 
 
 ASKED = ("labels ", "two columns ", "column ", "features ", "label column", "there is no ",
-         "the table lacks ", "the table must have ")  # fmt: skip
+         "text ", "the table lacks ", "the table must have ")  # fmt: skip
 
 
 def _check_words(error, kind, path):

@@ -193,3 +193,13 @@ def test_a_header_of_a_stream_with_a_lone_return(tmp_path):
     (tmp_path / "a.csv").write_bytes(b"x,y\rz,t\n1,2,a\n")
     with pytest.raises(FileFormatError, match="a.csv, line 1: new-line character"):
         list(TableStream(tmp_path / "a.csv", labels="t"))
+
+
+@pytest.mark.parametrize("sep", ["§", '"', "\n", ",,"])
+def test_separators_that_pandas_cannot_take(tmp_path, sep):
+    path = tmp_path / "a.csv"
+    path.write_text(f"sep={sep}\nx,t\n1,a\n", encoding="utf-16")
+    with pytest.raises(ValueError, match="sep must be a single character of ASCII"):
+        io.read_table(path, labels="t", sep=sep)
+    with pytest.raises(ValueError, match=r"a\.csv, line|labels names a column"):
+        io.read_table(path, labels="t")

@@ -200,13 +200,13 @@ def _parquet(files: list[str], rows: int) -> _Table:
 def _parquet_footer(path: str) -> tuple[dict[str, bool], list[int]]:
     """Columns, each with whether it holds numbers, and the sizes of the row groups."""
     arrow, parquet = table_module("pyarrow"), table_module("pyarrow.parquet")
+    tests = arrow.types.is_integer, arrow.types.is_floating, arrow.types.is_boolean
     try:
         with parquet.ParquetFile(path) as file:
             schema, about = file.schema_arrow, file.metadata
-    except (OSError, arrow.ArrowException) as error:
+        columns = {field.name: any(test(field.type) for test in tests) for field in schema}
+    except (OSError, arrow.ArrowException, UnicodeError) as error:
         raise FileFormatError(path, None, f"is not a Parquet file: {error}") from None
-    tests = arrow.types.is_integer, arrow.types.is_floating, arrow.types.is_boolean
-    columns = {field.name: any(test(field.type) for test in tests) for field in schema}
     return columns, [about.row_group(i).num_rows for i in range(about.num_row_groups)]
 
 

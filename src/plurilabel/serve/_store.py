@@ -97,7 +97,10 @@ class Store:
             raise StoreError(f"{self.path} cannot be opened: {why}") from None
         try:
             self._open({"format": str(FORMAT), **about})
-        except sqlite3.DatabaseError as error:
+        except (
+            sqlite3.DatabaseError,
+            UnicodeError,
+        ) as error:  # whose words may be those of the file
             self._db.close()
             if "locked" in str(error):
                 raise StoreError(f"{self.path} is in use by another process") from None

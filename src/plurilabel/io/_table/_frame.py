@@ -140,8 +140,9 @@ def open_frame(
         raise ValueError(f"decimal must be '.' or ',', got {decimal!r}")
     if isinstance(source, str | os.PathLike):
         kind = table_format(source, format)
-        if sep is not None and len(sep) != 1:
-            raise ValueError(f"sep must be a single character, got {sep!r}")
+        if sep is not None and (len(sep) != 1 or not sep.isascii() or sep in '"\r\n'):
+            problem = "sep must be a single character of ASCII, but no quote or line end"
+            raise ValueError(f"{problem}, got {sep!r}")
         table = kind.frame(source, sep, decimal, set(as_text))  # type: ignore[misc]
     else:
         if not isinstance(source, pandas.DataFrame):
