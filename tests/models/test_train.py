@@ -5,12 +5,14 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from numpy.testing import assert_allclose
 from scipy import sparse
 from sklearn.model_selection import GridSearchCV
 
 pytest.importorskip("skops", reason="model files need skops")
 pytest.importorskip("click", reason="the command line needs click")
 
+import plurilabel
 from plurilabel import MLkNN, datasets, io
 from plurilabel.cli._main import plurilabel as command
 from plurilabel.models import TrainingEvent, load_model, train
@@ -147,3 +149,94 @@ def test_word_features():
     (_, whole), (_, parts) = words.transformer_list
     assert whole.ngram_range == (1, 2) and whole.min_df == parts.min_df == 2
     assert parts.analyzer == "char_wb"
+
+
+# groups and time -----------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def visits():
+    """Six visits of each of 30 patients, all alike, whose tags nobody can tell; latest first."""
+    rng = np.random.default_rng(0)
+    who = np.repeat(np.arange(30), 6)
+    frame = pd.DataFrame(rng.normal(size=(30, 3))[who], columns=["a", "b", "c"])
+    frame += 0.01 * rng.normal(size=frame.shape)
+    frame["patient"] = [f"P{i}" for i in who]
+    frame["day"] = pd.date_range("2024-01-01", periods=180)[::-1].strftime("%d.%m.%Y")
+    frame["tags"] = rng.choice(["x;y", "y", "z", "x"], 30)[who]
+    return frame
+
+
+KNN = "StandardScaler | MLkNN(n_neighbors=3)"
+
+
+@pytest.mark.parametrize("learner", [None, KNN, "MLkNN(n_neighbors=[2, 3])"])
+@pytest.mark.filterwarnings("ignore:.*equal to others, or nearly")
+def test_patients_are_held_out_as_a_whole(visits, learner):
+    options = {"drop": ["day"], "learner": learner, "threshold": "scut", "quick": True}
+    apart = train(visits, "tags", group="patient", **options)
+    mixed = train(visits, "tags", **{**options, "drop": ["day", "patient"]})
+    assert apart.notes["held_out"]["how"] == "36 rows (20%, whole groups)"
+    assert list(apart.feature_names) == ["a", "b", "c"]
+    one, other = (model.notes["held_out"]["measures"]["micro_f1"] for model in (apart, mixed))
+    assert learner is None or (other > 0.9 and one < 0.8)
+    features, Y = visits[["a", "b", "c"]], visits["tags"].str.get_dummies(";")
+    again = train(features, Y, group=visits["patient"], learner=KNN)
+    direct = train(visits, "tags", group="patient", drop=["day"], learner=KNN)
+    assert again.notes["held_out"]["measures"] == direct.notes["held_out"]["measures"]
+
+
+def test_groups_and_time_on_the_command_line(visits, tmp_path):
+    visits.to_csv(tmp_path / "visits.csv", index=False)
+    common = ["fit", str(tmp_path / "visits.csv"), "--labels", "tags", "--learner", KNN, "--json"]
+    for words, options in [
+        (["--group", "patient", "--drop", "day"], {"group": "patient", "drop": ["day"]}),
+        (["--time", "day", "--drop", "patient"], {"time": "day", "drop": ["patient"]}),
+    ]:
+        out = ["-o", str(tmp_path / f"{words[1]}.skops")]
+        done = runner().invoke(command, [*common, *words, *out])
+        assert done.exit_code == 0, done.output
+        expected = train(visits, "tags", learner=KNN, **options).notes["held_out"]
+        assert load_model(out[1]).notes["held_out"]["how"] == expected["how"]
+        assert load_model(out[1]).notes["held_out"]["measures"] == expected["measures"]
+    words = ["--cv", "3", "--group", "patient", "--drop", "day", "--learners", KNN]
+    out = ["--out", str(tmp_path / "out"), "--no-report"]
+    table = [str(tmp_path / "visits.csv"), "--labels", "tags"]
+    done = runner().invoke(command, ["compare", *table, *words, *out])
+    assert done.exit_code == 0, done.output
+    assert "3 stratified folds of whole groups" in done.output
+
+
+@pytest.mark.parametrize("learner", [None, KNN, "MLkNN(n_neighbors=[2, 3])"])
+def test_later_rows_are_held_out(visits, learner, tmp_path):
+    options = {"drop": ["patient"], "learner": learner, "threshold": "scut", "quick": True}
+    model = train(visits, "tags", time="day", refit=False, **options)
+    assert model.notes["held_out"]["how"] == "36 rows (20%, the last ones)"
+    last = visits.iloc[:36][::-1].drop(columns=["patient", "day"])  # the table begins with them
+    measured = model.evaluate(model.read(last, with_labels=True))[0]
+    assert_allclose(measured["micro_f1"], model.notes["held_out"]["measures"]["micro_f1"])
+    plurilabel.save(tmp_path / "m.skops", model)
+    loaded = plurilabel.load(tmp_path / "m.skops")
+    assert loaded.predict(last) == model.predict(last)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            {"group": "patients"},
+            "group names a column 'patients', which .* did you mean 'patient'",
+        ),
+        ({"group": "tags"}, "group must name no label column, got 'tags'"),
+        ({"time": "patient"}, "time must name a column of dates or numbers, got 'patient'"),
+        ({"group": "patient", "time": "day"}, "groups and an order in time cannot be kept"),
+        ({"group": [1, 2]}, "group must have a value for each of 180 rows"),
+        ({"group": "patient", "scheduler": "threads"}, "group= does not go with scheduler="),
+    ],
+)
+def test_bad_groups_and_times(visits, options, message):
+    with pytest.raises(ValueError, match=message):
+        train(visits, "tags", **{"learner": KNN, **options})
+    gaps = visits.assign(patient=visits["patient"].where(visits.index > 0))
+    with pytest.raises(ValueError, match="'patient' has 1 empty cell"):
+        train(gaps, "tags", group="patient", drop=["day"])

@@ -1,13 +1,20 @@
 """The service over HTTP: one small server for all tests."""
 
 import asyncio
+import gzip
 import io
 import json
+import socket
 import sys
 import threading
+import time
+from contextlib import ExitStack
 
+import numpy as np
 import pytest
 
+from plurilabel import MLkNN
+from tests.serve import attack
 from tests.serve.malformed import GOOD, malformed
 from tests.serve.problems import LABELS, lazy, points, records
 
@@ -289,6 +296,143 @@ def test_too_many_and_too_slow():
     predict_many = service.predict_many
     assert sorted(asyncio.run(ask())) == [200, 200, 503, 503, 503, 503]
     service.close()
+
+
+def test_bytes_under_way_are_limited():
+    service = Service(lazy())
+    limits = Limits(memory=1_000_000, seconds=5)
+    head = b"POST /%s HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+    with running(service, limits=limits) as address, httpx.Client(base_url=address) as client:
+        budget = _budget(limits.memory)
+        heavy = b'{"rows": [' + b"[]," * 9_000 + b"[]]}"
+        said = client.post("/predict", content=heavy, headers={"content-type": "application/json"})
+        assert said.status_code == 413 and "1,000,000 bytes of memory" in said.json()["error"]
+        assert client.post("/predict", json={"rows": NEW}).status_code == 200
+        host, port = address.removeprefix("http://").split(":")
+        with ExitStack() as stack:
+            for path in (b"predict", b"explain", b"feedback", b"label-studio/predict"):
+                stalled = socket.create_connection((host, int(port)))
+                stack.enter_context(stalled)
+                stalled.sendall(head % path + b"Content-Length: 400000\r\n\r\n" + b" " * 248_000)
+            until = time.monotonic() + 10
+            while budget.held < 0.9 * limits.memory and time.monotonic() < until:
+                time.sleep(0.01)
+            said = client.post("/feedback", json={"corrections": [{"row": 0, "labels": []}] * 100})
+            assert said.status_code == 503 and said.headers["retry-after"] == "1"
+            assert said.json() == {"error": "too many bytes are under way: try again"}
+            assert client.get("/health").status_code == 200
+        while budget.held and time.monotonic() < until:
+            time.sleep(0.01)
+        assert budget.held == 0
+        assert client.post("/predict", json={"rows": NEW}).status_code == 200
+    assert service.ledger.version == 0
+
+
+def _budget(most):
+    """The budget of a running server, found among the living objects."""
+    import gc
+
+    from plurilabel.serve._http import Budget
+
+    return next(one for one in gc.get_objects() if isinstance(one, Budget) and one.most == most)
+
+
+def test_refused_requests_are_not_kept_until_garbage_is_collected():
+    import gc
+    import tracemalloc
+
+    service = Service(lazy())
+    limits = Limits(body=1_000_000, memory=50_000_000)
+    parts = [b" " * 300_000] * 4
+    kinds = ["application/json", "text/csv", "application/vnd.apache.arrow.stream"]
+    with running(service, limits=limits) as address:
+        server = attack.Server(0, address)  # its client leaves no garbage of its own
+        server.ask("GET", "/health")
+        gc.collect()
+        gc.disable()
+        tracemalloc.start()
+        try:
+            for _ in range(3):
+                for path in ("/predict", "/explain", "/feedback", "/label-studio/setup"):
+                    for kind in kinds[: 3 if path == "/predict" else 1]:
+                        for sent in (iter(parts), iter(parts[:3]), b"[" + b"1," * 400_000):
+                            status, _ = server.ask("POST", path, sent, kind)
+                            assert 400 <= status < 500
+            assert tracemalloc.get_traced_memory()[0] < 4e6
+        finally:
+            tracemalloc.stop()
+            gc.enable()
+
+
+def test_answers_are_counted_before_they_are_computed():
+    X = np.eye(60, 2)
+    Y = np.tile(np.eye(60, 40, dtype=int), (1, 5))
+    service = Service(MLkNN(1).fit(X, Y))
+    limits = Limits(memory=2_000_000)
+    with running(service, limits=limits) as address, httpx.Client(base_url=address) as client:
+        rows = [[1.0, 0.0]] * 400
+        for options in ({"scores": True}, {"cut": -1.0}, {"top": 300}):
+            few = client.post("/predict", json={"rows": rows[:10], **options})
+            assert few.status_code == 200, few.text
+        for options in ({"scores": True}, {"scores": True, "top": 10**9}):
+            many = client.post("/predict", json={"rows": rows, **options})
+            assert many.status_code == 413, many.text
+        assert client.post("/predict", json={"rows": rows, "top": 2}).status_code == 200
+        many = client.post("/explain", json={"rows": rows[:20], "top": 10**6})
+        assert many.status_code == 413
+        assert client.post("/explain", json={"rows": rows[:20], "top": 1}).status_code == 200
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "deflate", "br", "zstd", "identity, gzip", "x-gzip"])
+@pytest.mark.parametrize("path", ["/predict", "/explain", "/feedback", "/label-studio/webhook"])
+def test_compressed_bodies_are_refused(client, encoding, path):
+    headers = {"content-type": "application/json", "content-encoding": encoding}
+    said = client.post(path, content=gzip.compress(b'{"rows": [[1, 2]]}'), headers=headers)
+    assert said.status_code == 415 and said.headers["accept-encoding"] == "identity"
+    assert "compressed" in said.json()["error"]
+
+
+def test_rows_that_are_remembered_are_few_and_small():
+    service = Service(lazy())
+    service.remember([f"{i} {'x' * 1000}" for i in range(900)], most=500, size=50_000)
+    assert list(service.asked)[-1].startswith('"899') and 40 < len(service.asked) < 50
+    service.remember([str(i) for i in range(900)], most=500, size=50_000)
+    assert list(service.asked) == [f'"{i}"' for i in range(400, 900)]
+    service.remember(["y" * 60_000], size=50_000)
+    assert len(service.asked) == 0
+    service.close()
+
+
+def test_a_request_that_was_given_up_takes_no_memory():
+    async def ask():
+        gate = threading.Event()
+        answers = Batches(lambda given: gate.wait(5) and given, most=1, waiting=9, seconds=0.05)
+        tasks = [asyncio.create_task(answers(f"request {i}")) for i in range(3)]
+        found = await asyncio.gather(*tasks, return_exceptions=True)
+        kept = [request for request, *_ in answers._queue]
+        gate.set()
+        await asyncio.sleep(0.05)
+        answers.close()
+        return [one.status for one in found], kept
+
+    assert asyncio.run(ask()) == ([503] * 3, [None, None])
+
+
+def test_a_store_that_cannot_be_written_is_told_in_json(tmp_path):
+    service = Service(lazy(), store=tmp_path / "log.db")
+    sent = {"corrections": [{"row": i, "labels": []} for i in range(60)] * 8}
+    with running(service) as address, httpx.Client(base_url=address) as client:
+        assert client.post("/feedback", json={"corrections": sent["corrections"][:1]}).is_success
+        service.store._db.execute("PRAGMA max_page_count = 1")
+        said = client.post("/feedback", json=sent)
+        assert said.status_code == 507
+        assert f"{tmp_path / 'log.db'} cannot be written" in said.json()["error"]
+        service.store._db.execute("PRAGMA max_page_count = 100000")
+        assert client.delete("/feedback/1").is_success
+        (tmp_path / "log.db").unlink()
+        said = client.post("/feedback", json=sent)
+        assert said.status_code == 503 and "log.db was removed while" in said.json()["error"]
+        assert client.get("/feedback").json()["version"] == 2
 
 
 def test_two_batches_are_worked_on_at_the_same_time():

@@ -48,9 +48,11 @@ def serve(monkeypatch, folder):
 def test_serve(serve, tmp_path):
     store = tmp_path / "log.db"
     status, out, _, served = serve(
-        "serve", "lazy.skops", "--pool", "new.csv", "--store", store, "--max-body", 2, "--port", 0
-    )
+        "serve", "lazy.skops", "--pool", "new.csv", "--store", store, "--max-body", 2, "--port", 0,
+        "--max-memory", 64,
+    )  # fmt: skip
     assert status == 0 and served["limits"].body == 2_000_000 and served["port"] == 0
+    assert served["limits"].memory == 64_000_000
     assert "learns corrections at once" in out and f"{store} (0 corrections so far)" in out
     assert "Open http://127.0.0.1:8000 in a browser" in out and "opened" not in served
     assert len(served["service"].pool) == 5 and served["service"].name == "lazy"

@@ -66,6 +66,17 @@ def test_not_json(content, words):
     assert raised.value.status == 400
 
 
+def test_large_bodies_are_parsed_once():
+    texts = ["é" * 200_000, "x"] * 2
+    for encoding in ("utf-8", "utf-8-sig", "utf-16", "utf-32"):
+        assert parsed_json(json.dumps(texts, ensure_ascii=False).encode(encoding)) == texts
+    for content in (b"[" * 300_000, b"[" + b"[]," * 200_000, b'{"a": NaN' + b" " * 300_000 + b"}"):
+        for encoded in (content, content.decode().encode("utf-16")):
+            with pytest.raises(BadInput, match="the body is not JSON: .* column") as raised:
+                parsed_json(encoded)
+            assert raised.value.status == 400
+
+
 def test_endless_numbers_are_left_to_whoever_knows_where_they_are():
     for digits in (b"1" * 5000, b"-" + b"1" * 100_000):
         (value,) = parsed_json(b"[" + digits + b"]")

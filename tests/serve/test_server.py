@@ -126,3 +126,107 @@ def test_a_request_without_host_is_told_so(address):
     assert json.loads(content) == {"error": "the request has no Host header"}
     with opened(address, b"GET /health HTTP/1.0\r\nHost: localhost\r\n\r\n") as connection:
         assert until_closed(connection).startswith(b"HTTP/1.1 200 ")
+
+
+def said_to(address, *parts):
+    """Status and JSON of the first response to what is sent over one connection."""
+    with opened(address) as connection:
+        with suppress(OSError):  # rejected before everything is sent
+            for part in parts:
+                connection.sendall(part)
+        head, _, content = until_closed(connection).partition(b"\r\n\r\n")
+    return int(head.split()[1]), json.loads(content)
+
+
+GET = b"GET /health HTTP/1.1\r\nHost: localhost\r\n"
+CHUNKED = HEAD + b"Transfer-Encoding: chunked\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    ("parts", "status"),
+    [
+        ([GET, b"X: " + b"x" * 70_000, b"\r\n\r\n"], 431),
+        ([GET, *[b"X: " + b"x" * 7_000 + b"\r\n"] * 10, b"\r\n"], 431),
+        ([GET, b"x:y\r\n" * 101, b"\r\n"], 431),
+        ([GET, *[b"x" * 60_000] * 60], 431),  # one header that does not end
+        ([CHUNKED, b"1\r\n{\r\n0\r\n", *[b"X: " + b"x" * 60_000] * 30], 431),  # a trailer
+        ([CHUNKED, b"1\r\n{\r\n0\r\n", b"x:y\r\n" * 200], 431),
+        ([CHUNKED, b"1;", *[b"x" * 60_000] * 30], 431),  # an extension of a chunk
+        ([*[b"\r\n" * 30_000] * 30], 431),
+        ([b"GET /health?", b"x" * 9_000, b" HTTP/1.1\r\nHost: localhost\r\n\r\n"], 414),
+        ([b"GET /", *[b"x" * 60_000] * 60], 414),
+        ([b"G" * 1_000_000], 400),
+    ],
+)
+def test_heads_are_limited(address, parts, status):
+    time.sleep(0.1)
+    found, content = said_to(address, *parts)
+    assert found == status and content["error"], content
+    assert httpx.get(f"{address}/health").status_code == 200
+
+
+def test_heads_within_the_limits(address):
+    time.sleep(0.1)
+    url = b"GET /health?x=" + b"x" * 8_000 + b" HTTP/1.1\r\nHost: localhost\r\n"
+    headers = b"".join(b"X-%d: " % i + b"x" * 600 + b"\r\n" for i in range(95))
+    for part in (60_000, 1000, 7):
+        sent = url + headers + b"\r\n"
+        with opened(address) as connection:
+            for i in range(0, len(sent), part):
+                connection.sendall(sent[i : i + part])
+            assert connection.recv(1 << 16).startswith(b"HTTP/1.1 200 ")
+
+
+SMUGGLED = b"GET /model HTTP/1.1\r\nHost: localhost\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        b"Content-Length: 0\r\nContent-Length: 42",
+        b"Content-Length: 42\r\nContent-Length: 42",
+        b"Content-Length: 42, 42",
+        b"Content-Length: +42",
+        b"Content-Length: 4 2",
+        b"Content-Length: 99999999999999999999999",
+        b"Content-Length: 5\r\nTransfer-Encoding: chunked",
+        b"Transfer-Encoding: chunked\r\nContent-Length: 5",
+        b"Transfer-Encoding: chunked, identity",
+        b"Transfer-Encoding: xchunked",
+        b"Transfer-Encoding : chunked",
+        b"Content-Length : 5",
+        b"Transfer-Encoding: chunked\nContent-Length: 5",
+        b"X: y\nContent-Length: 5",
+        b"X: y\0z",
+        b"X\xe4: y",
+        b" X: y",
+    ],
+)
+@pytest.mark.parametrize("path", [b"/health", b"/feedback"])
+def test_ambiguous_requests_are_refused(address, headers, path):
+    head = b"POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n" % path
+    with opened(address, head + headers + b"\r\n\r\n0\r\n\r\n" + SMUGGLED) as connection:
+        said = until_closed(connection)
+    assert said.startswith(b"HTTP/1.1 400 ") and said.count(b"HTTP/1.1 ") == 1, said
+
+
+@pytest.mark.parametrize("bad", [b"GET / HTTP/9.9\r\n\r\n", GET + b"x:y\r\n" * 101 + b"\r\n"])
+def test_requests_before_a_bad_one_are_answered(address, bad):
+    with opened(address, HEALTH * 2 + bad + HEALTH) as connection:
+        said = until_closed(connection)
+    assert [part[:3] for part in said.split(b"HTTP/1.1 ")[1:]] == [b"200", b"200"]
+
+
+def test_few_requests_wait_for_others(address):
+    with opened(address, HEALTH * 3000) as connection:
+        said = until_closed(connection)
+    assert 2 <= said.count(b"HTTP/1.1 200 ") < 100
+
+
+def test_an_upgrade_is_no_way_around(address):
+    asked = b"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n"
+    with opened(address, GET + asked + b"\r\n") as connection:
+        assert connection.recv(1 << 16).startswith(b"HTTP/1.1 200 ")
+    with opened(address, BODY[:-2] + asked + b"\r\n" + b"x" * 50 + SMUGGLED) as connection:
+        said = until_closed(connection)
+    assert said.count(b"HTTP/1.1 ") == 1 and b"label" not in said

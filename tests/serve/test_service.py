@@ -158,6 +158,54 @@ def test_a_key_makes_it_safe_to_send_again():
     service.close()
 
 
+@pytest.mark.parametrize("before", [False, True], ids=["running", "started again"])
+def test_a_key_stands_for_the_whole_correction(tmp_path, before):
+    service = Service(lazy(), store=tmp_path / "log.db")
+    sent = {"features": {"heat": 1, "height": 2.5}, "labels": ["sea", "sun"], "key": "a"}
+    first = service.correct([sent, {"row": 1, "labels": [], "key": "b"}])
+    if before:  # what an earlier version of the service has stored
+        service.close()
+        service = Service(lazy(), store=tmp_path / "log.db")
+    others = [
+        {**sent, "features": NEW[0]},
+        {**sent, "features": {"heat": 1, "height": 2.500001}},
+        {"row": 1, "labels": ["sea", "sun"], "key": "a"},
+        {"features": sent["features"], "labels": [], "key": "b"},
+        {"row": 2, "labels": [], "key": "b"},
+    ]
+    for other in others:
+        with pytest.raises(BadInput, match="was used for another correction") as raised:
+            service.correct([other])
+        assert raised.value.status == 409
+    for bad in ({"row": True, "labels": [], "key": "b"}, {"row": 1, **sent}, {**sent, "row": 1}):
+        with pytest.raises(BadInput):
+            service.correct([bad])
+    twice = [{**NEW[1], "height": x} for x in (1, 2)]
+    with pytest.raises(BadInput, match="row 1: key 'c' was used for another correction"):
+        service.correct([{"features": row, "labels": [], "key": "c"} for row in twice])
+    # the same correction, written in another way
+    for features in ([1.0, 2.5], {"height": 2.5, "heat": True, "other": 3}):
+        again = service.correct([{**sent, "features": features, "labels": ["sun", "sea", "sun"]}])
+        assert again["corrections"] == first["corrections"][:1]
+    assert service.ledger.version == 2
+    service.undo(1)
+    assert service.correct([sent])["corrections"] == first["corrections"][:1]  # stays undone
+    service.close()
+
+
+def test_a_key_of_a_sparse_row():
+    learner = MLkNN(2).fit(sparse.csr_array(np.eye(9, 5)), np.eye(9, 2, dtype=int))
+    model = Model(learner, ("a", "b"), tuple(f"w{j}" for j in range(5)), sparse_features=True)
+    service = Service(model)
+    sent = {"features": {"w1": 2, "w2": 0}, "labels": ["a"], "key": "k"}
+    service.correct([sent])
+    service.correct([{**sent, "features": {"w1": 2.0, "w4": 0}}])
+    with pytest.raises(BadInput, match="another correction"):
+        service.correct([{**sent, "features": {"w1": 2, "w2": 1}}])
+    assert service.ledger.version == 1
+    service.close()
+
+
 BAD_CORRECTIONS = [
     ([], "at least one"),
     ("x", "must be a list"),

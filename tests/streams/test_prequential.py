@@ -19,6 +19,7 @@ from plurilabel.streams import (
     StreamResults,
     prequential,
 )
+from plurilabel.streams._prequential import _key
 from tests.streams.learners import Fragile, Nearest
 
 MEASURES = ["hamming_loss", "f1", "micro_f1", "macro_f1", "ranking_loss", "macro_auc"]
@@ -314,6 +315,50 @@ def test_other_rows_of_the_same_name_are_an_error(tmp_path):
         prequential(rows, NoChange(), "f1", **options),
         prequential(rows, NoChange(), "f1", every=20, checkpoint=100),
     )
+
+
+class Silent(Nearest):
+    """Does not show its window."""
+
+    __repr__ = object.__repr__
+
+
+def test_learners_that_differ_in_what_is_not_shown_are_others(tmp_path):
+    stopped(tmp_path, TREES, Silent(50))
+    options = {"out": tmp_path, "every": 20, "checkpoint": 100}
+    trained = Silent(50)
+    trained.learn_one(*next(iter(TREES)))
+    for other in (Silent(51), trained):
+        with pytest.raises(ValueError, match="learners that differ"):
+            prequential(TREES, other, "f1", **options)
+    assert prequential(TREES, Silent(50), "f1", **options).n_rows == 600
+
+
+def test_a_finished_run_is_not_taken_for_that_of_another_function(tmp_path):
+    def with_function(function):
+        learner = Nearest()
+        learner.function = function
+        return prequential(TREES, learner, "f1", out=tmp_path, progress=ran.append)
+
+    ran = []
+    with_function(lambda x: x)
+    before = len(ran)
+    with_function(lambda x: -x)
+    assert len(ran) == 2 * before > 0
+
+
+def test_learners_of_river_without_a_seed_have_the_same_key():
+    pytest.importorskip("river")
+    from river import compose, forest, linear_model, preprocessing, tree
+
+    for make in (
+        tree.HoeffdingTreeClassifier,
+        lambda: forest.ARFClassifier(n_models=2),
+        lambda: preprocessing.StandardScaler() | linear_model.LogisticRegression(),
+        lambda: compose.Pipeline(preprocessing.MinMaxScaler(), tree.HoeffdingTreeClassifier()),
+    ):
+        assert _key(make()) == _key(make()) is not None
+    assert _key(forest.ARFClassifier(2)) != _key(forest.ARFClassifier(3))
 
 
 def test_what_cannot_be_pickled_starts_again(tmp_path):

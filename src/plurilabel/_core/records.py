@@ -232,9 +232,13 @@ def _add_to(total: Any, value: Any) -> None:
         _add_to(total, hash_pandas_object(value, index=False).to_numpy())
     elif isinstance(value, np.ndarray) and value.dtype != object:
         total.update(f"array {value.dtype} {value.shape}".encode())
-        total.update(np.ascontiguousarray(value).data.cast("B") if value.size else b"")
+        # dates have no buffer of their own
+        total.update(np.ascontiguousarray(value).view(np.uint8).data if value.nbytes else b"")
     elif isinstance(value, np.ndarray):
-        total.update(f"objects {value.shape} {value.tolist()!r}".encode())
+        total.update(f"objects {value.shape}".encode())
+        for cell in value.ravel():  # the repr of an array would leave out its middle
+            is_array = isinstance(cell, np.ndarray)
+            _add_to(total, cell) if is_array else total.update(f" {cell!r}".encode())
     else:
         total.update(json.dumps(value, sort_keys=True).encode())
 

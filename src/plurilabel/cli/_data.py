@@ -85,6 +85,16 @@ def data_options(command: Decorated) -> Decorated:
         list_option(
             "--drop", metavar="COLUMNS", help="Columns to leave out, such as identifiers."
         ),
+        click.option(
+            "--time", metavar="COLUMN",
+            help="Column of dates or numbers, not a feature: rows are sorted by it, and models "
+            "measured on later rows than they learn from.",
+        ),
+        click.option(
+            "--group", metavar="COLUMN",
+            help="What rows belong to, such as a patient; not a feature. Rows of one group stay "
+            "together wherever rows are held out.",
+        ),
         list_option("--text", metavar="COLUMNS", help="Columns of text to turn into words."),
         empty_labels_option,
         click.option("--tag-sep", metavar="TEXT", help="What separates the tags in one cell."),
@@ -123,6 +133,8 @@ def reader_options(
     embeddings: str | None = None,
     decimal: str | None = None,
     day_first: bool | None = None,
+    group: str | None = None,
+    time: str | None = None,
 ) -> dict[str, Any]:
     """The options that were given, as :func:`plurilabel.io.read` takes them."""
     words = {"ngrams": ngrams, "stop_words": names_in(stop_words), "min_count": min_count}
@@ -135,6 +147,8 @@ def reader_options(
         "embeddings": embeddings,
         "decimal": decimal,
         "day_first": day_first,
+        "group": group,
+        "time": time,
         "words": word_features({**words, "subwords": subwords or None}, text=text),
     }
     given: dict[str, Any] = {name: value for name, value in options.items() if value is not None}

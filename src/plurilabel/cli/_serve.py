@@ -59,6 +59,10 @@ LEARNS = {
     "--max-connections", type=click.IntRange(1), default=2_000, show_default=True,
     help="Connections at a time.",
 )  # fmt: skip
+@click.option(
+    "--max-memory", type=click.FloatRange(1), default=512, show_default=True, metavar="MB",
+    help="Megabytes of all requests under way and of their answers.",
+)  # fmt: skip
 @click.option("--open", "opens", is_flag=True, help="Open the page in a browser.")
 def serve(
     model: str,
@@ -72,6 +76,7 @@ def serve(
     max_rows: int,
     timeout: float,
     max_connections: int,
+    max_memory: float,
     opens: bool,
 ) -> None:
     """Answer over HTTP, with a page on which to look, ask why and correct.
@@ -114,6 +119,7 @@ def serve(
         seconds=timeout,
         waiting=2 * max_rows,
         connections=max_connections,
+        memory=int(max_memory * 1e6),
     )
     run(service, host=host, port=port, token=token, limits=limits, ready=ready)
 

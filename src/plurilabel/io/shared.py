@@ -13,6 +13,7 @@ from plurilabel.io._table._encoder import (
 from plurilabel.io._table._frame import CellError, check_escapes, table_module
 from plurilabel.io._table._labels import tag_column
 from plurilabel.io._table._notation import MISSING, CellReader
+from plurilabel.io._table._rows import in_order
 from plurilabel.io._table._table import frame_writer
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "frame_writer",
     "header_separator",
     "imputer",
+    "in_order",
     "is_table",
     "mat_variables",
     "opened",

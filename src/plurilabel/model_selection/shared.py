@@ -1,6 +1,23 @@
-"""What the split on Dask shares with the split in memory."""
+"""What the split on Dask and estimators that split their rows share with the splitters."""
 
 from plurilabel.model_selection._holdout import part_sizes
-from plurilabel.model_selection._stratification import deal_block, label_sets
+from plurilabel.model_selection._splits import (
+    Split,
+    groups_for,
+    held_out_rows,
+    routed_splitter,
+    splits_by,
+)
+from plurilabel.model_selection._stratification import deal_block, group_numbers, label_sets
 
-__all__ = ["deal_block", "label_sets", "part_sizes"]
+__all__ = [
+    "Split",
+    "deal_block",
+    "group_numbers",
+    "groups_for",
+    "held_out_rows",
+    "label_sets",
+    "part_sizes",
+    "routed_splitter",
+    "splits_by",
+]

@@ -41,6 +41,10 @@ _OTHERS = (
     "sklearn.ensemble._hist_gradient_boosting.binning._BinMapper",
     "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
     "sklearn.metrics._dist_metrics.EuclideanDistance64",
+    *(  # as cv of a model that was trained with them
+        f"sklearn.model_selection._split.{name}"
+        for name in ("GroupKFold", "GroupShuffleSplit", "KFold", "ShuffleSplit", "TimeSeriesSplit")
+    ),
     "sklearn.neighbors._ball_tree.BallTree",
     "sklearn.neighbors._kd_tree.KDTree",
     "sklearn.neural_network._stochastic_optimizers.AdamOptimizer",

@@ -16,7 +16,7 @@ import numpy as np
 from joblib import effective_n_jobs
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.model_selection import GridSearchCV, ParameterGrid, check_cv
+from sklearn.model_selection import GridSearchCV, ParameterGrid, TimeSeriesSplit, check_cv
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
@@ -26,10 +26,14 @@ from plurilabel._core.compat import safe_indexing
 from plurilabel._core.data.dataset import Dataset
 from plurilabel._core.unknown import UnknownLabels, known_part
 from plurilabel._core.words import counted, listed
-from plurilabel.io.shared import imputer, is_table, uncentred
+from plurilabel.io.shared import imputer, in_order, is_table, uncentred
 from plurilabel.learners import learner_text, make_learner, set_seeds
 from plurilabel.learners.lazy import MLkNN
-from plurilabel.model_selection import IterativeStratifiedShuffleSplit, stratified_split
+from plurilabel.model_selection import (
+    IterativeStratifiedGroupKFold,
+    IterativeStratifiedShuffleSplit,
+)
+from plurilabel.model_selection.shared import groups_for, held_out_rows
 from plurilabel.models._model import Model, scores_or_none
 from plurilabel.models._model_rows import rows_digest
 from plurilabel.wrappers import AutoClassifier, ThresholdClassifier
@@ -85,6 +89,8 @@ def train(
     random_state: int = 0,
     scheduler: str | None = None,
     progress: Progress | None = None,
+    group: Any = None,
+    time: Any = None,
     **reading: Any,
 ) -> Model:
     """Train a model on a table, a dataset or arrays, and measure it on held-out rows.
@@ -135,6 +141,13 @@ def train(
         :class:`~plurilabel.MLkNN` and the other lazy learners, on columns of numbers.
     progress : callable, default=None
         Called with a :class:`TrainingEvent` for every step; ``print`` will do.
+    group : str or array-like of shape (n,), default=None
+        What rows belong to, such as a patient: the column of a table, which is then not a
+        feature, or a value for each row. Rows of one group stay together wherever rows are held
+        out.
+    time : str or array-like of shape (n,), default=None
+        When rows were recorded, as dates or numbers: the column of a table, which is then not a
+        feature, or a value for each row. Models are measured on later rows than they learn from.
     **reading : dict
         Further options for reading a file or a data frame: ``features``, ``drop``, ``tag_sep``,
         ``embeddings`` and so on, as for :func:`plurilabel.io.read_table`.
@@ -167,15 +180,16 @@ def train(
     """
     metrics.get_scorer(measure)  # an error before any work is done
     kind: Any = Training
+    rows = {"rows": (group, time)} if scheduler is None else {}
     if scheduler is not None:
         from plurilabel.models._train_blocks import BlockTraining as kind
 
-        reading["scheduler"] = scheduler
+        reading |= {"scheduler": scheduler, "group": group, "time": time}
     training = kind(
         threshold, holdout, refit, quick, time_limit, random_state, progress or (lambda _: None)
     )
     model: Model = training.run(
-        data, labels, learner, measure, text=text, words=words, reading=reading
+        data, labels, learner, measure, text=text, words=words, reading=reading, **rows
     )
     return model
 
@@ -207,6 +221,7 @@ class Training:
     columns: Any = None  # names of the label columns, for a table
     how: str = "nothing held out, as asked"
     test: Any = None
+    groups: Any = None  # of the rows to learn from
     measures: Any = field(default_factory=dict)
     guessing: Any = field(default_factory=dict)
     notes: dict[str, Any] = field(default_factory=dict)
@@ -272,13 +287,16 @@ class Training:
 
     # data -------------------------------------------------------------------------------------
 
-    def read(self, data: Any, labels: Any, reading: Any, *, text: Any, words: Any) -> None:
+    def read(
+        self, data: Any, labels: Any, reading: Any, *, text: Any, words: Any, rows: Any
+    ) -> None:
         """Read the data and tell what they are."""
         self.texts = [text] if isinstance(text, str) else list(text or ())
         self.words = words
         is_path = isinstance(data, str | os.PathLike)
         with self.step(f"Reading {data if is_path else 'data'}"):
-            self.data = data = _dataset(data, labels, {"text": text, "words": words, **reading})
+            options = {"text": text, "words": words, **reading}
+            self.data = data = _dataset(data, labels, options, rows)
         if data.has_bags:
             raise ValueError(
                 f"{data.name or 'data'} holds bags of instances: see plurilabel.bags for learners"
@@ -353,18 +371,27 @@ class Training:
         return [name for name, dtype in X.dtypes.items() if dtype.kind == "M"]
 
     def split(self) -> None:
-        """Hold out the published test part, or a stratified share of the rows."""
+        """Hold out the published test part, or a share of the rows: random, or the last ones."""
         data, n = self.data, self.data.Y.shape[0]
-        train = np.arange(n)
-        if self.holdout is None and data.train is not None and data.test is not None:
+        train: Any = np.arange(n)
+        published = data.train is not None and data.groups is None and not data.ordered
+        if self.holdout is None and published and data.test is not None:
             train, self.test = data.train, data.test
             self.how = f"{counted(len(data.test), 'row')} (the published test part)"
         elif share := self.share(n):
-            train, self.test, *_ = stratified_split(
-                train, data.Y, sizes=(1 - share, share), random_state=self.random_state
+            seed = self.random_state
+            train, self.test = held_out_rows(
+                n, share, data.groups, ordered=data.ordered, random_state=seed
             )
-            self.how = f"{counted(len(self.test), 'row')} ({share:.0%}, stratified)"
+            kind = "whole groups" if data.groups is not None else "chosen at random"
+            kind = "the last ones" if data.ordered else kind
+            self.how = f"{counted(len(self.test), 'row')} ({share:.0%}, {kind})"
         self.X, self.Y = safe_indexing(data.X, train), _dense_if_small(data.Y[train])
+        self.groups = None if data.groups is None else data.groups[train]
+
+    def folds(self, number: int) -> Any:
+        """Folds for ``cv``; those of rows in the order of time are tested on later ones."""
+        return TimeSeriesSplit(number) if self.data.ordered else number
 
     def share(self, n: int) -> float:
         """Share of n rows to hold out."""
@@ -402,7 +429,7 @@ class Training:
             portfolio="quick" if self.quick else "full",
             threshold="constant" if self.threshold == "none" else self.threshold,
             time_limit=None if left is None else max(left, 1e-9),
-            cv=3 if self.quick else 5,
+            cv=self.folds(3 if self.quick else 5),
             progress=lambda *so_far: self.tick(*so_far),  # a method would be copied
             random_state=self.random_state,
         )
@@ -442,7 +469,7 @@ class Training:
             learner = make_pipeline(before, learner)
             prefix = f"{learner.steps[-1][0]}__"
         if self.strategy is not None:
-            folds = 2 if self.quick else FOLDS
+            folds = self.folds(2 if self.quick else FOLDS)
             learner = ThresholdClassifier(learner, self.strategy, cv=folds, nonempty=self.nonempty)
             prefix = f"estimator__{prefix}"
         return learner, prefix
@@ -456,7 +483,7 @@ class Training:
         else:
             started = monotonic()
             with self.step(f"Learning from {counted(self.Y.shape[0], 'row')}"):
-                self.estimator = _fitted(self.estimator, self.X, self.Y)
+                self.estimator = _fitted(self.estimator, self.X, self.Y, self.groups)
             took = monotonic() - started
         if self.automatic is not None:
             self.automatic = _last(self.estimator)
@@ -488,17 +515,39 @@ class Training:
             return
         X, Y = self.data.X, _dense_if_small(self.data.Y)
         with self.step(f"Learning again from all {counted(Y.shape[0], 'row')}", seconds=seconds):
-            if self.automatic is None:
-                self.estimator = _fitted(clone(self.estimator), X, Y)
-            elif self.estimator is self.automatic:
-                self.automatic.refit(X, Y)
-            else:
-                self.automatic.refit(self.estimator[:-1].fit_transform(X), Y)
+            try:
+                self._learn_again(X, Y)
+            except Exception as error:  # the model that has been measured is there
+                self.refit = False
+                why = f"{type(error).__name__}: {' '.join(str(error).split())}"
+                self.tell("note", f"Not learned again from all rows: it failed with {why}")
+
+    def _learn_again(self, X: Any, Y: Any) -> None:
+        if self.automatic is None:
+            self.estimator = _fitted(clone(self.estimator), X, Y, self.data.groups)
+            return
+        before = self.automatic.report_["left_out"]
+        if self.estimator is self.automatic:
+            self.automatic.refit(X, Y, groups=self.data.groups)
+        else:
+            encoder = clone(self.estimator[:-1])
+            self.automatic.refit(encoder.fit_transform(X), Y, groups=self.data.groups)
+            self.estimator = Pipeline([*encoder.steps, self.estimator.steps[-1]])
+        self.notes["report"] = self.automatic.report_
+        for name, why in self.automatic.report_["left_out"].items():
+            if name not in before:
+                self.tell("note", f"Left out: {name}, {why}")
 
     def _search(self) -> float:
         """Fit the best candidate on the training rows; returns the seconds that took."""
         search = _Search(**self.estimator.get_params(deep=False))
-        X, Y, splitter = self.X, self.Y, copy(check_cv(search.cv))
+        X, Y, groups, splitter = self.X, self.Y, self.groups, copy(check_cv(search.cv))
+        if self.data.ordered:
+            splitter = TimeSeriesSplit(splitter.get_n_splits())
+        elif groups is not None and not hasattr(splitter, "set_split_request"):
+            splitter = IterativeStratifiedGroupKFold(
+                splitter.get_n_splits(), shuffle=True, random_state=self.random_state
+            )
         search.set_params(cv=splitter)
         if self.quick:
             splitter.n_splits = min(splitter.n_splits, 3)
@@ -508,12 +557,13 @@ class Training:
                 )
                 rows = np.sort(next(cv.split(np.empty(Y.shape[0]), Y))[0])
                 X, Y = safe_indexing(X, rows), Y[rows]
+                groups = None if groups is None else groups[rows]
         folds, n = splitter.get_n_splits(), len(ParameterGrid(search.param_grid))
         search.tick, search.seconds = self.tick, self.left(0.5)
         with self.step(
             f"Comparing {counted(n, 'candidate')} in {folds} folds of {Y.shape[0]:,} rows"
         ):
-            _fitted(search, X, Y)
+            _fitted(search, X, Y, groups)
         candidates = self._candidates(search)
         if len(candidates) < n:
             self.tell("note", f"Time was up after {len(candidates)} of {n} candidates")
@@ -526,7 +576,7 @@ class Training:
         self.estimator = search.best_estimator_
         if Y.shape[0] < self.Y.shape[0]:
             with self.step(f"Learning the best from {counted(self.Y.shape[0], 'row')}"):
-                self.estimator = _fitted(clone(self.estimator), self.X, self.Y)
+                self.estimator = _fitted(clone(self.estimator), self.X, self.Y, self.groups)
         return float(search.refit_time_)
 
     def _candidates(self, search: GridSearchCV) -> list[dict[str, Any]]:
@@ -617,8 +667,22 @@ def _are_names(labels: Any) -> bool:
     return isinstance(labels, str)
 
 
-def _dataset(data: Any, labels: Any, options: dict[str, Any]) -> Dataset:
-    """The data as a dataset; tables as typed columns."""
+def _dataset(data: Any, labels: Any, options: dict[str, Any], rows: Any) -> Dataset:
+    """The data as a dataset; tables as typed columns. ``rows`` are ``group`` and ``time``."""
+    named = {key: one for key, one in zip(("group", "time"), rows) if isinstance(one, str)}
+    options |= named
+    found = _read(data, labels, options)
+    values = [np.asarray(one) for one in rows if one is not None and not isinstance(one, str)]
+    for one in values:
+        if len(one) != found.X.shape[0]:
+            name = "group" if rows[0] is not None else "time"
+            raise ValueError(f"{name} must have a value for each of {found.X.shape[0]} rows")
+    if rows[0] is not None and "group" not in named:
+        found = replace(found, groups=values[0])
+    return in_order(found, values[-1]) if rows[1] is not None and "time" not in named else found
+
+
+def _read(data: Any, labels: Any, options: dict[str, Any]) -> Dataset:
     options = {name: value for name, value in options.items() if value is not None}
     if isinstance(data, str) and not Path(data).is_file() and data in datasets.dataset_names():
         data = datasets.load(data)
@@ -671,9 +735,9 @@ def _last(estimator: Any) -> Any:
     return estimator[-1] if isinstance(estimator, Pipeline) else estimator
 
 
-def _fitted(estimator: Any, X: Any, Y: Any) -> Any:
+def _fitted(estimator: Any, X: Any, Y: Any, groups: Any = None) -> Any:
     try:
-        return estimator.fit(X, Y)
+        return estimator.fit(X, Y, **groups_for(estimator, groups))
     except TypeError as error:  # usually a parameter of the learner
         raise ValueError(f"the learner failed: {error}") from error
 

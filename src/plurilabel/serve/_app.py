@@ -17,6 +17,7 @@ from plurilabel.serve._answers import Ask
 from plurilabel.serve._http import Context, Guard, Limits, error_response
 from plurilabel.serve._row_reader import BadInput
 from plurilabel.serve._service import Service
+from plurilabel.serve._store import StoreError
 from plurilabel.serve.label_studio import _backend
 
 LOCAL = ("127.0.0.1", "localhost", "::1")
@@ -34,9 +35,12 @@ _REFUSALS = {
     "408": "Request not complete in time",
     "409": "Conflict: a key used twice, or a correction already undone",
     "413": "Too large",
-    "415": "Unsupported content type",
+    "414": "Address too long",
+    "415": "Unsupported content type or encoding",
     "422": "Invalid request: the error names row and column",
-    "503": "Too busy: try again",
+    "431": "Headers too large",
+    "503": "Too busy: try again; or the store of corrections cannot be used",
+    "507": "No space left for corrections",
 }
 
 
@@ -94,11 +98,12 @@ def create_app(
     app.openapi = lambda: _open_api(app, service)
     for router in (*_routes.SECTIONS, _backend.router, _routes.page()):
         app.include_router(router)
-    for error in (BadInput, HTTPException, RequestValidationError):
+    for error in (BadInput, StoreError, HTTPException, RequestValidationError):
         app.add_exception_handler(error, error_response)
     app.guard = Guard(
         super(_Application, app).__call__,
         context.counters,
+        context.budget,
         token=token,
         hosts=hosts,
         public=(*_routes.PAGE, "/health"),

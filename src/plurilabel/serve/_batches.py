@@ -36,7 +36,7 @@ class Batches:
         self.work, self.most, self.waiting, self.seconds = work, most, waiting, seconds
         self.queued = 0
         self.sizes = [0, 0]  # batches, rows in them
-        self._queue: deque[tuple[Any, int, asyncio.Future[Any]]] = deque()
+        self._queue: deque[list[Any]] = deque()  # request, rows, future
         self.threads, self._busy = threads, 0
         self._pool = ThreadPoolExecutor(threads)
         self._tasks: set[Any] = set()
@@ -47,7 +47,8 @@ class Batches:
             raise BadInput("too many requests are waiting: try again", status=503)
         loop = asyncio.get_running_loop()
         future = loop.create_future()
-        self._queue.append((request, rows, future))
+        waiting = [request, rows, future]
+        self._queue.append(waiting)
         self.queued += rows
         if self._busy < self.threads:
             self._busy += 1
@@ -61,6 +62,7 @@ class Batches:
         try:
             return await future
         finally:
+            waiting[0] = None  # a request that is given up must not take memory in the queue
             timer.cancel()
 
     def _expire(self, future: asyncio.Future[Any]) -> None:

@@ -12,10 +12,11 @@ from sklearn.utils import get_tags
 
 from plurilabel.serve._ledger import Ledger
 from plurilabel.serve._row_reader import BadInput, check_text, checked_labels, one_line
-from plurilabel.serve._store import Entry, Store
+from plurilabel.serve._store import Entry, Store, StoreError
 from plurilabel.serve._training import Trained, Training
 
 _LONGEST_KEY = 200
+_FAILED = "the last refit failed:"
 _ERRORS = (ValueError, TypeError, OverflowError)
 
 
@@ -36,13 +37,34 @@ class Corrections:
         try:
             self.ledger = Ledger(training.n_given)
             for entry in store.entries():
-                self.ledger.add(entry)
+                self._replay(entry)
             self.now = Trained(self.model, 0, np.arange(training.n_given))
             if self.ledger.version:
-                self.now = training.learned(self.now, self.ledger)
+                self.now = self._learned()
         except BaseException:
             store.close()
             raise
+
+    def _replay(self, entry: Entry) -> None:
+        """Add an entry of the store to the ledger; the file may have been altered."""
+        try:
+            if entry.undoes is None:
+                labels = None if entry.labels is None else list(entry.labels)
+                checked_labels(labels, self.training.places)
+                if entry.row is None:
+                    self.reader.records([entry.features])
+            self.ledger.add(entry)
+        except BadInput as error:
+            problem = f"correction {entry.id} does not fit the model: {error}"
+            raise StoreError(f"{self.store.path} is damaged: {problem}") from None
+
+    def _learned(self) -> Trained:
+        """The model that has learned all entries of the store."""
+        try:
+            return self.training.learned(self.now, self.ledger)
+        except _ERRORS as error:
+            problem = f"the model cannot learn its corrections: {one_line(error)}"
+            raise StoreError(f"{self.store.path}: {problem}") from None
 
     def take(self, requests: Sequence[Any]) -> list[Any]:
         """Commit several requests at once: lists of corrections, or ids of those to undo."""
@@ -51,6 +73,8 @@ class Corrections:
                 raise BadInput("the service is being stopped", status=503)
             try:
                 return self._take(requests)
+            except StoreError:
+                raise
             except _ERRORS as error:
                 if len(requests) == 1:
                     return [self._refusal(error, requests[0])]
@@ -146,15 +170,29 @@ class Corrections:
         key, row, features = one.get("key"), one.get("row"), one.get("features")
         if key is not None:
             _check_key(key, i)
-            if key in ledger.keys:
-                return _same(ledger.entries[ledger.keys[key]], row, labels, i)
         if (row is None) == (features is None):
             raise BadInput("a correction must have either row or features", row=i)
+        if key in ledger.keys:
+            return self._same(ledger.entries[ledger.keys[key]], one, labels, i)
         if row is not None:
             _check_row(row, i, ledger)
         else:
             features = self._checked_features(features, i)
         return Store.new(ledger.version + 1, row=row, features=features, labels=labels, key=key)
+
+    def _same(self, entry: Entry, one: Any, labels: list[str], i: int) -> Entry:
+        """The entry of a correction that was sent again with its key."""
+        row, features = one.get("row"), one.get("features")
+        same = type(row) is type(entry.row) and row == entry.row and entry.labels == tuple(labels)
+        if same and features is not None:
+            try:
+                (record,) = self.reader.records([features])
+            except BadInput as error:
+                raise BadInput(error.problem, row=i, column=error.column) from None
+            same = self.reader.same(entry.features, record)
+        if not same:
+            raise BadInput(f"key {entry.key!r} was used for another correction", row=i, status=409)
+        return entry
 
     def _checked_features(self, features: Any, i: int) -> Any:
         """Check a new row by encoding it as in training."""
@@ -201,7 +239,8 @@ class Corrections:
                 trained = self.training.learned(before, ledger)
             except Exception as error:  # of any learner; the previous model keeps serving
                 with self._lock:
-                    self.remarks.append(f"the last refit failed: {str(error)[:300]}")
+                    self.remarks[:] = [one for one in self.remarks if not one.startswith(_FAILED)]
+                    self.remarks.append(f"{_FAILED} {str(error)[:300]}")
                     self._end_refit()
                 return
             with self._lock:
@@ -223,10 +262,3 @@ def _check_row(row: Any, i: int, ledger: Ledger) -> None:
         raise BadInput("row must be a whole number", row=i)
     if not ledger.has(row):
         raise BadInput(f"there is no row {str(row)[:30]} in the training set", row=i, status=404)
-
-
-def _same(entry: Entry, row: Any, labels: list[str], i: int) -> Entry:
-    """The entry of a correction that was sent again with its key."""
-    if entry.row != row or entry.labels != tuple(labels):
-        raise BadInput(f"key {entry.key!r} was used for another correction", row=i, status=409)
-    return entry

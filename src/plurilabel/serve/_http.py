@@ -20,14 +20,20 @@ from pydantic_core import from_json
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
+from plurilabel.serve._answers import Ask
 from plurilabel.serve._batches import Batches, too_late
 from plurilabel.serve._insight import Insight
-from plurilabel.serve._row_reader import BadInput
+from plurilabel.serve._row_reader import BadInput, one_line
 from plurilabel.serve._service import Service
+from plurilabel.serve._store import StoreError
 
 KEEP_ALIVE = 30  # seconds that an idle connection stays open
 MOST_THREADS = 4  # batches at a time, each with memory of its own
-MOST_SLOW = 2  # explanations and views at a time
+MOST_SLOW = 2  # explanations, views and large requests at a time
+LARGE = 256 << 10  # bytes of a request that is parsed in a thread
+UNPACKED = 4  # times the largest body: what an Arrow table may unpack to
+_SMALL = 4 << 10  # bytes of a request whose values are not counted
+_PER_BYTE = 43  # bytes of memory that a byte of JSON takes at most: "[]," is two values of 64
 
 
 @dataclass(frozen=True)
@@ -51,6 +57,9 @@ class Limits:
         Rows in the queue; further requests are rejected.
     connections : int
         Open connections.
+    memory : int
+        Bytes of all requests that are under way, parsed, and of their responses, as estimated
+        from what was sent; further requests are rejected.
     """
 
     body: int = 16 << 20
@@ -60,6 +69,28 @@ class Limits:
     batch: int = 1024
     waiting: int = 20_000
     connections: int = 2_000
+    memory: int = 512_000_000
+
+
+class Budget:
+    """Bytes of requests and responses under way. Used by one thread, the event loop."""
+
+    def __init__(self, most: int) -> None:
+        self.most, self.held = most, 0
+
+    def check(self, more: int = 0) -> None:
+        """Reject a request that would exceed the budget."""
+        if more > self.most:
+            problem = f"the request takes more than {self.most:,} bytes of memory: send fewer rows"
+            raise BadInput(f"{problem}, or ask for fewer scores", status=413)
+        if self.held + more > self.most:
+            raise BadInput("too many bytes are under way: try again", status=503)
+
+    def hold(self, request: Request, more: int) -> None:
+        """Count bytes until the request ends, when the guard releases them."""
+        self.check(more)
+        self.held += more
+        request.scope["held"] = request.scope.get("held", 0) + more
 
 
 class Context:
@@ -68,6 +99,9 @@ class Context:
     def __init__(self, service: Service, limits: Limits) -> None:
         self.service, self.limits = service, limits
         self.insight, self.counters = Insight(service), Counters()
+        self.budget = Budget(limits.memory)
+        names = service.model.label_names
+        self._name = sum(map(len, names)) // max(1, len(names))  # length of a label's name
         queue: dict[str, Any] = {"most": limits.batch, "waiting": limits.waiting}
         threads = min(MOST_THREADS, cpu_count())
         self.predictions = Batches(
@@ -76,14 +110,39 @@ class Context:
         # no time limit: a correction on its way to the disk must not be reported as failed
         self.corrections = Batches(service.correct_many, **queue)
         self._slow = asyncio.Semaphore(MOST_SLOW)
+        self.parsing = asyncio.Lock()  # others are served between two large requests
+
+    def hold_answer(self, request: Request, rows: int, ask: Ask) -> None:
+        """Count the response to a request before it is computed."""
+        if ask.scored:
+            cells = rows * min(ask.top or len(self.service.places), len(self.service.places))
+            self.budget.hold(request, cells * (2 * self._name + (150 if ask.scores else 16)))
 
     async def in_thread(self, work: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         """Run slow work in a thread, within the time limit."""
+        running = None
         try:
-            async with asyncio.timeout(self.limits.seconds), self._slow:
-                return await asyncio.to_thread(work, *args, **kwargs)
+            async with asyncio.timeout(self.limits.seconds):
+                await self._slow.acquire()
+                try:
+                    self.budget.check()
+                    running = asyncio.ensure_future(asyncio.to_thread(work, *args, **kwargs))
+                except BaseException:
+                    self._slow.release()
+                    raise
+                # a thread cannot be stopped: its place is taken until it is done
+                running.add_done_callback(self._thread_done)
+                return await asyncio.shield(running)
         except TimeoutError:
             raise too_late(self.limits.seconds) from None
+        finally:
+            # its error would refer to itself by this frame, and keep the request in memory
+            del running
+
+    def _thread_done(self, running: asyncio.Future[Any]) -> None:
+        self._slow.release()
+        if not running.cancelled():
+            running.exception()  # nobody waits for it after a timeout
 
     def close(self) -> None:
         """Finish the batches under way and close the service."""
@@ -106,34 +165,61 @@ def content_type(request: Request) -> str:
     return request.headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
-async def read_body(request: Request) -> bytes:
+async def read_body(request: Request) -> bytes | bytearray:
     """Read a body within the limits of size and time."""
-    limits = context_of(request).limits
-    too_large = BadInput(f"a request may have at most {limits.body:,} bytes", status=413)
+    context = context_of(request)
+    limits, hold = context.limits, context.budget.hold
     declared = request.headers.get("content-length", "0")
     if declared.isdigit() and int(declared) > limits.body:
-        raise too_large
-    parts, size = [], 0
+        raise _too_large(limits)
+    if request.headers.get("content-encoding", "identity").lower() != "identity":
+        raise BadInput("compressed bodies are not accepted: send it as it is", status=415)
+    content = bytearray()
     try:
         async with asyncio.timeout(limits.seconds):
             async for part in request.stream():
-                parts.append(part)
-                size += len(part)
-                if size > limits.body:
-                    raise too_large
+                if len(content) + len(part) > limits.body:
+                    raise _too_large(limits)
+                hold(request, len(part))
+                content += part
     except TimeoutError:
         problem = f"the request was not complete after {limits.seconds:g} seconds"
         raise BadInput(problem, status=408) from None
     except ClientDisconnect:
         raise BadInput("the body ended early", status=400) from None
-    return b"".join(parts)
+    return content
+
+
+def _too_large(limits: Limits) -> BadInput:
+    return BadInput(f"a request may have at most {limits.body:,} bytes", status=413)
 
 
 async def json_body(request: Request) -> Any:
     """Read and parse a body of JSON."""
     if content_type(request) != "application/json":
         raise BadInput("the body must be JSON, of content type application/json", status=415)
-    return parsed_json(await read_body(request))
+    content, context = await read_body(request), context_of(request)
+    context.budget.hold(request, _parsed_size(content, b",:[{"))
+    if len(content) > LARGE:
+        async with context.parsing:
+            return await context.in_thread(parsed_json, content)
+    return parsed_json(content)
+
+
+async def table_body(request: Request, separators: bytes = b"") -> bytes | bytearray:
+    """Read a body with a table; what separates its cells tells how many there are."""
+    content = await read_body(request)
+    context_of(request).budget.hold(request, _parsed_size(content, separators))
+    return content
+
+
+def _parsed_size(content: bytes | bytearray, separators: bytes) -> int:
+    """Bytes that a body takes at most once it is parsed."""
+    if len(content) <= _SMALL:
+        return _PER_BYTE * len(content)
+    values = sum(content.count(separator) for separator in separators)
+    wide = 1 if content.isascii() and b"\\u" not in content else 4  # bytes per character
+    return wide * len(content) + 64 * values
 
 
 def checked_object(sent: Any, required: str, optional: Collection[str] = ()) -> dict[str, Any]:
@@ -147,15 +233,26 @@ def checked_object(sent: Any, required: str, optional: Collection[str] = ()) -> 
     return sent
 
 
-def parsed_json(content: bytes) -> Any:
+def parsed_json(content: bytes | bytearray) -> Any:
     """Parse JSON without NaN, infinity and excessive nesting."""
     try:
         return from_json(content, allow_inf_nan=False)
-    except ValueError:  # parse again, with a parser that accepts more and explains errors
-        return _parsed_slowly(content)
+    except ValueError as error:
+        if len(content) > LARGE:  # for which parsing it again would take too long
+            return _parsed_large(content, error)
+        return _parsed_slowly(content)  # accepts more and explains errors
 
 
-def _parsed_slowly(content: bytes) -> Any:
+def _parsed_large(content: bytes | bytearray, error: ValueError) -> Any:
+    try:
+        if (encoding := json.detect_encoding(content)) != "utf-8":
+            return from_json(content.decode(encoding), allow_inf_nan=False)
+    except ValueError as other:
+        error = other
+    raise BadInput(f"the body is not JSON: {one_line(error)}", status=400)
+
+
+def _parsed_slowly(content: bytes | bytearray) -> Any:
     def refuse(name: str) -> Any:
         raise BadInput(f"the body is not JSON: {name} is not a number there; use null", status=400)
 
@@ -188,8 +285,9 @@ def json_response(content: Any, status: int = 200) -> Response:
 
 def error_response(_: Request | None, error: Exception) -> Response:
     """The response to an error: ``error``, with ``row`` and ``column`` where they are known."""
-    if isinstance(error, BadInput):
-        sent = {"error": str(error), "row": error.row, "column": error.column}
+    if isinstance(error, BadInput | StoreError):
+        row, column = getattr(error, "row", None), getattr(error, "column", None)
+        sent = {"error": str(error), "row": row, "column": column}
         status, headers = error.status, dict(_ERROR_HEADERS.get(error.status, ()))
     elif isinstance(error, RequestValidationError):
         first = error.errors()[0]
@@ -205,6 +303,7 @@ def error_response(_: Request | None, error: Exception) -> Response:
 
 
 _ERROR_HEADERS = {
+    415: {"accept-encoding": "identity"},
     401: {"www-authenticate": "Bearer"},
     408: {"connection": "close"},  # the rest of the request must not be read as a new one
     503: {"retry-after": "1"},
@@ -234,6 +333,7 @@ class Guard:
 
     app: Any
     counters: Counters
+    budget: Budget
     token: str | None
     hosts: tuple[str, ...] | None
     public: Collection[str]
@@ -269,6 +369,7 @@ class Guard:
                 app = error_response(None, error)
             await app(scope, receive, guarded_send)
         finally:
+            self.budget.held -= scope.get("held", 0)
             if endpoint is None:
                 path = getattr(scope.get("route"), "path", "other")
             self.counters.count(path, status, perf_counter() - started)

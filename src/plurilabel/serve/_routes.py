@@ -16,6 +16,9 @@ from plurilabel.serve._answers import Ask
 from plurilabel.serve._http import Shared, checked_object, json_body, json_response
 from plurilabel.serve._row_reader import BadInput, check_number_of_rows
 
+_MANY = 500  # rows of JSON that are checked in a thread
+_MOST_PARTS = 10_000  # of an explanation, to estimate its size
+_PER_PART = 300  # bytes of a part of an explanation
 _ARROW = ("application/vnd.apache.arrow.stream", "application/vnd.apache.arrow.file")
 
 
@@ -31,15 +34,26 @@ async def predict(request: Request) -> Response:
     if kind == "application/json":
         sent = checked_object(await json_body(request), "rows", _OPTIONS)
         ask, remember = _checked_ask(sent), sent.get("remember", False)
-        _check_length(sent["rows"], most)
-        reader = service.reader
-        rows = (reader.records if remember else reader.quick_records)(sent["rows"])
+        n = _check_length(sent["rows"], most)
+        context.hold_answer(request, n, ask)
+        read = service.reader.records if remember else service.reader.quick_records
+        if n > _MANY:
+            rows = await context.in_thread(read, sent["rows"])
+        else:
+            rows = read(sent["rows"])
         n = len(rows)
+        del sent
     elif kind == "text/csv" or kind in _ARROW:
         ask = _checked_ask(_query_options(request))
-        read = service.reader.read_csv if kind == "text/csv" else service.reader.read_arrow
-        rows = await context.in_thread(read, await _http.read_body(request), most)
+        if kind == "text/csv":
+            content = await _http.table_body(request, b",;\t|\n")
+            rows = await context.in_thread(service.reader.read_csv, content, most)
+        else:
+            content, size = await _http.table_body(request), _http.UNPACKED * context.limits.body
+            rows = await context.in_thread(service.reader.read_arrow, content, most, size)
         n = rows.X.shape[0]
+        context.budget.hold(request, 16 * n * max(1, len(service.reader.kinds)))
+        context.hold_answer(request, n, ask)
     else:
         kinds = ", ".join(["application/json", "text/csv", *_ARROW])
         raise BadInput(f"the content type must be one of {kinds}", status=415)
@@ -91,9 +105,10 @@ def _query_options(request: Request) -> dict[str, Any]:
     return sent
 
 
-def _check_length(rows: Any, most: int) -> None:
-    if isinstance(rows, list):
-        check_number_of_rows(len(rows), most)
+def _check_length(rows: Any, most: int) -> int:
+    n = len(rows) if isinstance(rows, list) else 1
+    check_number_of_rows(n, most)
+    return n
 
 
 explanations = APIRouter()
@@ -103,11 +118,12 @@ explanations = APIRouter()
 async def explain(request: Request, context: Shared) -> Response:
     """Neighbors, features or words that speak for and against each label."""
     sent = checked_object(await json_body(request), "rows", ("labels", "top"))
-    _check_length(sent["rows"], context.limits.explained)
-    top = sent.get("top", 8)
+    n, top = _check_length(sent["rows"], context.limits.explained), sent.get("top", 8)
     if not _is_count(top):
         raise BadInput("top must be a whole number of at least 1")
     work, labels = context.service.explain, sent.get("labels")
+    told = len(labels) if isinstance(labels, list) else len(context.service.places)
+    context.budget.hold(request, n * told * min(top, _MOST_PARTS) * _PER_PART)
     return json_response(await context.in_thread(work, sent["rows"], labels=labels, top=top))
 
 

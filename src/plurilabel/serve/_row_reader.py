@@ -143,6 +143,20 @@ class RowReader:
             return value
         raise _unexpected(kind, value, row, column)
 
+    def same(self, one: Any, other: Any) -> bool:
+        """Whether two checked rows are equal: 1.0 equals 1, and so does true as a number."""
+        return bool(self._comparable(one) == self._comparable(other))
+
+    def _comparable(self, record: Any) -> Any:
+        if not isinstance(record, Mapping):
+            return record
+        keep_zeros = not self.model.sparse_features
+        return {
+            name: (value, isinstance(value, bool) and self.kinds.get(name) != "numbers")
+            for name, value in record.items()
+            if value or keep_zeros
+        }
+
     def independent(self, records: Sequence[Any]) -> bool:
         """Whether reading the rows together with others cannot change their values.
 
@@ -205,7 +219,7 @@ class RowReader:
         shape = (len(records), len(self.names))
         return sparse.csr_array((np.array(values, dtype=np.float64), (i, j)), shape=shape)
 
-    def read_csv(self, content: bytes, most: int) -> ModelRows:
+    def read_csv(self, content: bytes | bytearray, most: int) -> ModelRows:
         """Read the rows of a CSV file."""
         self._check_takes_tables()
         with tempfile.TemporaryDirectory() as folder:
@@ -221,17 +235,13 @@ class RowReader:
         check_number_of_rows(rows.X.shape[0], most)
         return rows
 
-    def read_arrow(self, content: bytes, most: int) -> ModelRows:
-        """Read the rows of an Arrow stream or file."""
-        import pyarrow as pa
+    def read_arrow(self, content: bytes | bytearray, most: int, size: int = 1 << 26) -> ModelRows:
+        """Read the rows of an Arrow stream or file that unpacks to at most `size` bytes."""
+        from plurilabel.serve._arrow import read_table
 
         self._check_takes_tables()
         try:
-            opened: Any = pa.ipc.open_file if content[:6] == b"ARROW1" else pa.ipc.open_stream
-            table = opened(pa.BufferReader(content)).read_all()
-            table.validate(full=True)
-            check_number_of_rows(table.num_rows, most)
-            frame = table.to_pandas(ignore_metadata=True)
+            frame = read_table(content, self.kinds, rows=most, size=size)
         except BadInput:
             raise
         except Exception as error:  # pyarrow raises errors of many types for invalid bytes
@@ -250,8 +260,6 @@ class RowReader:
         """Reject cells that pandas and NumPy would reject without naming row and column."""
         for name, kind in self.kinds.items():
             places = np.flatnonzero(frame.columns == name)
-            if len(places) > 1:
-                raise BadInput(f"the table has the column {len(places)} times", column=name)
             if not len(places) or (dtype := frame.dtypes.iloc[places[0]]).kind in "biuf":
                 continue
             numbers = self.plain and kind == "numbers"

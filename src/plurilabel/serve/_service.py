@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 from collections.abc import Sequence
 from contextlib import suppress
-from itertools import chain, islice
+from itertools import accumulate, chain, islice
 from pathlib import Path
 from typing import Any, Self
 
@@ -18,6 +17,8 @@ from scipy import sparse
 from plurilabel._core.base import CUTS
 from plurilabel._core.blocks import row_blocks
 from plurilabel._core.compat import safe_indexing, versions
+from plurilabel._core.keys import key_or_none
+from plurilabel._core.records import digest_of
 from plurilabel._core.scores import score_method
 from plurilabel.learners import learner_text
 from plurilabel.models import Model, ModelRows, load_model
@@ -309,15 +310,17 @@ class Service:
             for i, ask in enumerate(asks)
         ]
 
-    def remember(self, records: Sequence[Any], most: int = 500) -> None:
-        """Add rows of a request to the queue of rows to label."""
-        for record in records:
+    def remember(self, records: Sequence[Any], most: int = 500, size: int = 4 << 20) -> None:
+        """Add rows of a request to the queue of rows to label: the latest, within a size."""
+        for record in records[-most:]:
             key = row_key(record)
             self.asked.pop(key, None)
             self.asked[key] = record
-        while len(self.asked) > most:
-            with suppress(StopIteration, KeyError):  # removed by another thread
-                self.asked.pop(next(iter(self.asked)))
+        kept = list(self.asked)[-most:]
+        sizes = accumulate(map(len, reversed(kept)))
+        first = len(kept) - sum(total <= size for total in sizes)
+        for key in set(self.asked).difference(kept[first:]):
+            self.asked.pop(key, None)
 
     def explain(self, rows: Any, *, labels: Sequence[str] | None = None, top: int = 8) -> Any:
         """Explain the scores of JSON rows.
@@ -449,8 +452,9 @@ def _only(results: list[Any]) -> Any:
 
 def _digest(model: Model) -> str:
     """Identify a model by its learner, labels and features."""
-    names = list(model.label_names), list(model.feature_names)
-    return hashlib.sha256(json.dumps([learner_text(model.estimator), *names]).encode()).hexdigest()
+    # the same after a restart and with a later version; without a key it is known by its text
+    learner = key_or_none(model.estimator, versions=False) or learner_text(model.estimator)
+    return digest_of(learner, list(model.label_names), list(model.feature_names))
 
 
 def _has_steps(model: Model) -> bool:

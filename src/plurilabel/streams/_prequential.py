@@ -20,6 +20,7 @@ from typing import Any, TypeAlias
 
 from plurilabel._core.blocks import is_missing
 from plurilabel._core.compat import Interval, validate_parameter_constraints, versions
+from plurilabel._core.keys import NoKey, key_of
 from plurilabel._core.records import digest_of, locked, plain, write_atomic, write_json
 from plurilabel._core.words import distinct_names
 from plurilabel.learners import learner_text
@@ -235,8 +236,17 @@ def _plan(
         "protocol": {**plain(options), "measures": list(measures)},
         "propensities": plain(propensities),
     }
-    key = digest_of(plan, made_by["plurilabel"])
-    return {**plan, "versions": made_by, "command": command, "key": key}
+    keys = [_key(one) for one in learners.values()]
+    more = {"versions": made_by, "command": command, "is_known": None not in keys}
+    return {**plan, **more, "key": digest_of(plan, made_by["plurilabel"], keys)}
+
+
+def _key(learner: Any) -> str | None:
+    """Key of a learner's parameters and of what it has learned before; None if it has none."""
+    try:
+        return key_of(learner) + key_of(learner, fitted=True)
+    except NoKey:
+        return None
 
 
 class _Run:
@@ -452,7 +462,9 @@ class _Evaluation:
         folder = self.folder
         assert folder is not None
         plan = read_plan(folder)
-        if fresh and plan is not None:
+        # learners that cannot be told from others start again
+        same = plan is not None and plan["key"] == self.plan["key"]
+        if (fresh or (same and not self.plan["is_known"])) and plan is not None:
             shutil.rmtree(folder / "readings", ignore_errors=True)
             for name in ("finished.json", "checkpoint.pickle", "plan.json"):
                 (folder / name).unlink(missing_ok=True)
@@ -464,7 +476,7 @@ class _Evaluation:
         elif plan["key"] != self.plan["key"]:
             words = (w for field, w in DIFFERENCES.items() if plan.get(field) != self.plan[field])
             raise ValueError(
-                f"{folder} holds a run with {next(words, 'something else')}; choose another "
+                f"{folder} holds a run with {next(words, 'learners that differ')}; choose another "
                 "folder, or replace it with fresh=True"
             )
         if (folder / "finished.json").exists():

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from numbers import Integral
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
 from plurilabel._core.base import LabelMatrix, ProbabilisticClassifier
@@ -14,7 +15,7 @@ from plurilabel._core.compat import HasMethods, StrOptions
 from plurilabel._core.fitted import Declared, numbers
 from plurilabel.metrics import label_scores
 from plurilabel.metrics import propensities as jain
-from plurilabel.model_selection import IterativeStratifiedKFold
+from plurilabel.model_selection.shared import groups_for, splits_by
 from plurilabel.wrappers._wrapper import Wrapper
 
 LEAST = 0.01
@@ -42,15 +43,15 @@ class PositiveUnlabeled(Wrapper, ProbabilisticClassifier):
         recorded, their estimator e1; it assumes that somewhere a label is certain, and is
         too small where it never is. "jain": a formula of the label frequencies for large
         collections of tags, :func:`plurilabel.metrics.propensities`. Or numbers from 0 to 1.
-    cv : int, default=5
-        Folds for "elkan-noto".
+    cv : int, cross-validation splitter, iterable of splits, or None, default=5
+        Splits for "elkan-noto". An int is a number of stratified folds; None stands for 5.
 
     Attributes
     ----------
     estimator_ : fitted classifier
     propensities_ : ndarray of shape (q,)
-        At least 0.01. 1 for labels that are recorded in fewer instances than folds, and for the
-        classes of a 1-D y.
+        At least 0.01. 1 for labels that are recorded in fewer test instances than there are
+        folds, and for the classes of a 1-D y.
     label_names_ : ndarray of shape (q,)
 
     See Also
@@ -83,24 +84,40 @@ class PositiveUnlabeled(Wrapper, ProbabilisticClassifier):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "estimator": [HasMethods(["fit", "predict_proba"])],
         "propensities": [StrOptions({"elkan-noto", "jain"}), "array-like"],
-        "cv": [int],
+        "cv": ["cv_object"],
     }
     _fitted: ClassVar[Declared] = {"propensities_": numbers("n_labels_")}
 
-    def __init__(self, estimator: Any, propensities: Any = "elkan-noto", *, cv: int = 5):
+    def __init__(self, estimator: Any, propensities: Any = "elkan-noto", *, cv: Any = 5):
         self.estimator = estimator
         self.propensities = propensities
         self.cv = cv
 
-    def _fit(self, X: Any, Y: LabelMatrix) -> None:
-        if self.cv < 2:
-            raise ValueError(f"cv must be at least 2, got {self.cv}")
-        self.estimator_ = clone(self.estimator).fit(X, self._targets(Y))
+    def fit(self, X: ArrayLike, y: ArrayLike, *, groups: Any = None) -> Self:
+        """Learn from instances and their recorded labels.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, d), or data frame
+        y : 0/1 matrix of shape (n, q), dense, sparse or a data frame; or 1-D classes
+        groups : array-like of shape (n,), default=None
+            Rows of one group stay together in every split, here and in ``estimator``.
+
+        Returns
+        -------
+        self
+        """
+        self._fit(*self._validate_fit(X, y), groups)
+        return self
+
+    def _fit(self, X: Any, Y: LabelMatrix, groups: Any = None) -> None:
+        inner = groups_for(self.estimator, groups)
+        self.estimator_ = clone(self.estimator).fit(X, self._targets(Y), **inner)
         if self.single_output_:  # every instance has its class: none was overlooked
             self.propensities_ = np.ones(self.n_labels_)
             return
         if isinstance(self.propensities, str):
-            p = self._out_of_fold(X, Y) if self.propensities == "elkan-noto" else jain(Y)
+            p = jain(Y) if self.propensities == "jain" else self._out_of_fold(X, Y, groups)
         else:
             p = np.asarray(self.propensities, dtype=np.float64)
             if p.shape != (self.n_labels_,) or not ((p > 0) & (p <= 1)).all():
@@ -109,19 +126,22 @@ class PositiveUnlabeled(Wrapper, ProbabilisticClassifier):
                 )
         self.propensities_ = np.clip(p, LEAST, 1.0)
 
-    def _out_of_fold(self, X: Any, Y: LabelMatrix) -> NDArray[np.float64]:
+    def _out_of_fold(self, X: Any, Y: LabelMatrix, groups: Any) -> NDArray[np.float64]:
         """Mean probability of the instances that have a label, by models that did not see them."""
         n, q = Y.shape
-        recorded = np.asarray(Y.sum(axis=0)).ravel()
-        enough = recorded >= self.cv
-        if n < self.cv or not enough.any():
+        folds = self.cv if isinstance(self.cv, Integral) else 2
+        if n < folds or not (np.asarray(Y.sum(axis=0)).ravel() >= folds).any():
             return np.ones(q)
-        total = np.zeros(q)
-        for train, test in IterativeStratifiedKFold(self.cv).split(X, Y):
-            model = clone(self.estimator).fit(X[train], Y[train])
-            s = dense(label_scores(model, X[test], n_labels=q))
-            total += (s * dense(Y[test])).sum(axis=0)
-        return np.where(enough, total / np.maximum(recorded, 1), 1.0)
+        splits = splits_by(self.cv, X, Y, groups)
+        total, recorded = np.zeros(q), np.zeros(q)
+        for train, test in splits:
+            part = None if groups is None else np.asarray(groups)[train]
+            inner = groups_for(self.estimator, part)
+            model = clone(self.estimator).fit(X[train], Y[train], **inner)
+            s, y = dense(label_scores(model, X[test], n_labels=q)), dense(Y[test])
+            total += (s * y).sum(axis=0)
+            recorded += y.sum(axis=0)
+        return np.where(recorded >= len(splits), total / np.maximum(recorded, 1), 1.0)
 
     def _scores(self, X: Any) -> NDArray[np.floating]:
         s = super()._scores(X)

@@ -14,10 +14,14 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn import get_config
 from sklearn.base import MetaEstimatorMixin, clone
-from sklearn.model_selection import check_cv
 from sklearn.pipeline import Pipeline
-from sklearn.utils import get_tags, indexable
-from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
+from sklearn.utils import Bunch, get_tags, indexable
+from sklearn.utils.metadata_routing import (
+    UNUSED,
+    MetadataRouter,
+    MethodMapping,
+    process_routing,
+)
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
@@ -38,7 +42,7 @@ from plurilabel._core.explanation.explain import explain
 from plurilabel._core.fitted import Declared, one_of
 from plurilabel._core.scores import score_matrix, score_method
 from plurilabel._core.unknown import takes_unknown_labels
-from plurilabel.model_selection import IterativeStratifiedKFold
+from plurilabel.model_selection.shared import groups_for, routed_splitter, splits_by
 from plurilabel.thresholds.shared import Scores
 
 
@@ -246,16 +250,21 @@ class OutOfFoldWrapper(OpenWrapper):
     def _learn(self, Y: LabelMatrix, held_out: HeldOut) -> None:
         """Learn from the labels, and from the scores and labels that ``held_out()`` returns."""
 
-    def fit(self, X: ArrayLike, y: ArrayLike, **params: Any) -> Self:
+    # groups are for the splits; whether the classifier wants them, too, is its own request
+    __metadata_request__fit: ClassVar[dict[str, Any]] = {"groups": UNUSED}
+
+    def fit(self, X: ArrayLike, y: ArrayLike, *, groups: Any = None, **params: Any) -> Self:
         """Fit the classifier, and learn from its out-of-fold scores.
 
         Parameters
         ----------
         X : n rows of whatever ``estimator`` accepts
         y : 0/1 matrix of shape (n, q), dense, sparse or a data frame; or 1-D classes
+        groups : array-like of shape (n,), default=None
+            Rows of one group stay together in every split, here and in ``estimator``.
         **params : dict
-            Metadata for ``estimator.fit`` and ``cv.split``, such as ``sample_weight`` and
-            ``groups``, passed on by scikit-learn's metadata routing.
+            Metadata for ``estimator.fit`` and ``cv.split``, such as ``sample_weight``, passed on
+            by scikit-learn's metadata routing.
 
         Returns
         -------
@@ -269,8 +278,17 @@ class OutOfFoldWrapper(OpenWrapper):
         if isinstance(self.cv, str):
             y = self._as_trained(y)
         X, Y = self._validate_fit(X, y)
-        self._fit(X, Y, y, process_routing(self, "fit", **params))
+        self._fit(X, Y, y, self._routed(groups, params))
         return self
+
+    def _routed(self, groups: Any, params: dict[str, Any]) -> Any:
+        """Parameters of ``estimator.fit`` and of the splits."""
+        if get_config()["enable_metadata_routing"]:
+            given = params if groups is None else {**params, "groups": groups}
+            return process_routing(self, "fit", **given)
+        own = {} if groups is None else {"groups": groups}
+        inner = Bunch(fit=groups_for(self.estimator, groups))
+        return Bunch(estimator=inner, splitter=Bunch(split=own))
 
     def _fit(self, X: Any, Y: LabelMatrix, y: Any = None, routed: Any = None) -> None:
         if self.single_output_:
@@ -289,7 +307,7 @@ class OutOfFoldWrapper(OpenWrapper):
         def held_out() -> tuple[Scores, LabelMatrix]:
             if prefit:
                 return self._estimator_scores(X), Y
-            splits = list(self._splitter(Y.shape[0]).split(X, Y, **routed.splitter.split))
+            splits = splits_by(self.cv, X, Y, **routed.splitter.split)
             scores = self._out_of_fold(X, target, splits, routed.estimator.fit)
             return scores, Y[np.concatenate([test for _, test in splits])]
 
@@ -337,14 +355,6 @@ class OutOfFoldWrapper(OpenWrapper):
         classes = self.classes_ if self.single_output_ else None
         return {"n_labels": self.n_labels_, "classes": classes}
 
-    def _splitter(self, n: int) -> Any:
-        if self.cv is not None and not isinstance(self.cv, Integral):
-            return check_cv(self.cv)
-        folds = 5 if self.cv is None else int(self.cv)
-        if folds > n:
-            raise ValueError(f"cv must be at most n_samples={n}, the number of rows, got {folds}")
-        return IterativeStratifiedKFold(folds)
-
     def _chosen_method(self) -> str:
         if self.response_method == "auto":
             return score_method(self.estimator_)
@@ -361,7 +371,7 @@ class OutOfFoldWrapper(OpenWrapper):
     def get_metadata_routing(self) -> MetadataRouter:
         """Metadata passed to ``fit`` goes to ``estimator.fit`` and ``cv.split``."""
         to_split = MethodMapping().add(caller="fit", callee="split")
-        return self._fit_router().add(splitter=self.cv, method_mapping=to_split)
+        return self._fit_router().add(splitter=routed_splitter(self.cv), method_mapping=to_split)
 
 
 def scores_of(

@@ -297,7 +297,7 @@ def test_learners_that_search_neighbours_go_together_and_others_alone():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"cv": "loo"}, "cv must be 'holdout', a number of folds or a splitter, got 'loo'"),
+        ({"cv": "loo"}, "cv must be 'holdout', a number of folds, a splitter or pairs"),
         ({"cv": None}, "cv must be"),
         ({"cv": 1}, "n_splits"),
         ({"cv": KFold(2), "repeats": 2}, "repeats must be 1 for a splitter that takes no seed"),

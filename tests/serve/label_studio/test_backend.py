@@ -80,8 +80,26 @@ def test_annotations_are_learned_changed_and_taken_back(client, service):
     gone = {"action": "ANNOTATIONS_DELETED", "annotations": [{"id": 7}, {"id": 99}]}
     assert post(client, "webhook", gone).status_code == 201
     assert len(service.now.rows) == rows and not service.ledger.has(row)
-    post(client, "webhook", event("ANNOTATION_UPDATED", 7, ["sea"]))  # after all
-    assert len(service.now.rows) == rows + 1
+    for labels in (["sea"], ["sun"]):  # after all
+        post(client, "webhook", event("ANNOTATION_UPDATED", 7, labels))
+        assert len(service.now.rows) == rows + 1
+    post(client, "webhook", gone)
+    assert len(service.now.rows) == rows
+
+
+def test_a_task_that_was_changed_is_learned_anew(client, service):
+    rows = len(service.now.rows)
+    first = post(client, "webhook", event("ANNOTATION_CREATED", 21, ["sea"])).json()
+    same = post(client, "webhook", event("ANNOTATION_UPDATED", 21, ["sun"])).json()
+    row = first["result"]["corrections"][0]["row"]
+    assert same["result"]["corrections"][0]["row"] == row
+    for i in (1, 2):
+        said = post(client, "webhook", event("ANNOTATION_UPDATED", 21, ["sea"], i)).json()
+        row = said["result"]["corrections"][0]["row"]
+        assert service.features_of(row) == ROWS[i] and len(service.now.rows) == rows + 1
+    gone = {"action": "ANNOTATIONS_DELETED", "annotations": [{"id": 21}]}
+    post(client, "webhook", gone)
+    assert len(service.now.rows) == rows
 
 
 BAD = [

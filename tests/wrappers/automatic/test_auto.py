@@ -12,7 +12,10 @@ from sklearn.base import clone
 from sklearn.dummy import DummyClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
+from sklearn.model_selection import RepeatedKFold, ShuffleSplit, TimeSeriesSplit
 from sklearn.multioutput import MultiOutputClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from plurilabel import (
     AutoClassifier,
@@ -21,16 +24,20 @@ from plurilabel import (
     LabelPowerset,
     MLkNN,
     ScoreCalibrator,
+    datasets,
     metrics,
 )
 from plurilabel.datasets import UnknownLabels, make_multilabel
 from plurilabel.metrics import get_measure, measure_names
-from plurilabel.wrappers.automatic import _auto, _trials
+from plurilabel.wrappers.automatic import _auto
+from plurilabel.wrappers.automatic._copies import warn_of_copies
 from plurilabel.wrappers.automatic._ensemble import (
     FEWEST_ENTRIES,
+    MOST_ENTRIES,
+    Cost,
     HeldOut,
-    affordable_entries,
     choose,
+    entries_for,
     estimate,
     mean_scores,
 )
@@ -103,7 +110,17 @@ def test_estimate_is_that_of_choices_made_without_each_fold():
         rest, part = folds != k, folds == k
         chosen = choose([m[rest] for m in members], Y[rest], measure, folds[rest])
         sets[part] = chosen.cut.sets(chosen.scores([m[part] for m in members]))
-    assert estimate(members, Y, measure, folds) == metrics.subset_accuracy(Y, sets)
+    found, alone = estimate(members, Y, measure, folds)
+    assert found == metrics.subset_accuracy(Y, sets)
+    # each by itself is measured by the same rule
+    sets = np.zeros_like(Y)
+    for k in range(4):
+        rest, part = folds != k, folds == k
+        cut = choose([m[rest] for m in members], Y[rest], measure, folds[rest]).cut
+        scale = ScoreCalibrator().fit(members[1].scores[rest], Y[rest])
+        p_rest, p = (scale.transform(members[1].scores[some]) for some in (rest, part))
+        sets[part] = cut.fitted(p_rest, Y[rest]).sets(p)
+    assert alone[1] == metrics.subset_accuracy(Y, sets)
 
 
 def test_label_sets_of_a_learner_may_speak():
@@ -166,8 +183,11 @@ def test_deterministic_and_resumable(tmp_path, fitted, monkeypatch):
     monkeypatch.setattr(
         "plurilabel.wrappers.automatic._trials._of_fold", None
     )  # nothing is learned again
-    resumed = clone(again).set_params(time_limit=1e-6).fit(X, Y)
+    resumed = clone(again).set_params(time_limit=1000).fit(X, Y)
     assert_array_equal(resumed.predict_proba(X), fitted.predict_proba(X))
+    late = clone(again).set_params(time_limit=1e-6).fit(X, Y)
+    assert len(late.names_) == 1 and np.isnan(late.estimate_)  # one is fitted, whatever the time
+    assert {*late.report_["left_out"].values()} <= {"no time left for its last fit"}
     other = clone(again).set_params(measure="hamming_loss").fit(X, Y)
     assert other.report_["measure"] == "hamming_loss"
 
@@ -261,7 +281,8 @@ def test_a_choice_does_not_see_unknown_labels(name):
     answer = scores if measure.kind == "scores" else chosen.cut.sets(scores)
     gaps = np.where(hidden, np.nan, Y)
     alone = min if not measure.greater_is_better else max
-    assert measure.function(gaps, answer) >= alone(chosen.alone) - 0.05
+    _, by_itself = estimate(members, UnknownLabels(Y, hidden), measure, folds)
+    assert measure.function(gaps, answer) >= alone(by_itself) - 0.05
 
 
 def test_few_rows_and_no_time():
@@ -278,29 +299,17 @@ def test_few_rows_and_no_time():
     assert late.predict_proba(X).max() <= 1
 
 
-def test_a_time_limit_leaves_out_what_takes_too_long(monkeypatch):
-    clock = iter(range(1000))  # a second at each look
-    monkeypatch.setattr(_trials, "monotonic", lambda: next(clock))
-    told = []
-    model = AutoClassifier(
-        portfolio=MEMBERS, cv=2, time_limit=6, progress=lambda *a: told.append(a[:3])
-    ).fit(X, Y)
-    assert model.report_["left_out"] == {"sets": "no time left"}
-    assert "\nNo time left for: sets\n" in model.summary()
-    assert told == [(0, 3, "neighbours"), (1, 3, "linear")]
-
-
 @pytest.mark.parametrize("name", ["f1", "average_precision"])
 def test_where_time_is_short_a_selection_looks_at_fewer_rows(name):
     (member,), Y = held_out(np.random.default_rng(0), n=9000, noise=(0.3,))
     scores, folds = 1 / (1 + np.exp(-member.scores)), np.arange(9000) % 4
-    enough, some, none = (
-        affordable_entries(scores, Y, get_measure(name), folds, seconds, None)
-        for seconds in (1e6, 1e-1, 0)
-    )
-    assert enough == Y.size >= some >= none == FEWEST_ENTRIES
-    few = choose([member], Y, get_measure(name), folds, entries=none)
-    assert few.weights[0].sum() == 1
+    given = scores, Y, get_measure(name), folds, None
+    many, few = Cost.of(*given, MOST_ENTRIES), Cost.of(*given, FEWEST_ENTRIES)
+    assert many.look > 0 < few.look
+    enough, some, none = (entries_for(seconds, 2.0, 0.5) for seconds in (3.0, 1.0, 0.0))
+    assert enough == MOST_ENTRIES > some > none == FEWEST_ENTRIES
+    chosen = choose([member], Y, get_measure(name), folds, entries=none)
+    assert chosen.weights[0].sum() == 1
 
 
 def test_learners_that_are_too_costly_are_not_tried(monkeypatch):
@@ -325,7 +334,9 @@ def test_learners_that_are_too_costly_are_not_tried(monkeypatch):
 def test_a_learner_that_cannot_take_the_data_is_left_out():
     broken = ("broken", MLkNN(500))
     model = AutoClassifier(portfolio=[broken, NEIGHBOURS], cv=2, random_state=0).fit(X, Y)
-    assert model.report_["left_out"]["broken"].startswith("it failed: n_neighbors must")
+    assert model.report_["left_out"]["broken"].startswith(
+        "it failed: ValueError: n_neighbors must"
+    )
     assert "Left out: broken, it failed" in model.summary()
     with pytest.raises(ValueError, match="none of the learners can take the data: broken: it"):
         AutoClassifier(portfolio=[broken], cv=2).fit(X, Y)
@@ -403,3 +414,144 @@ def test_means_are_probabilities():
     calibrator = ScoreCalibrator().fit(member.scores, rng.integers(0, 2, (5, 2)))
     mean = mean_scores(np.array([[1.0, 0, 0]]), [calibrator], [member])
     assert_array_equal(mean, member.scores)
+
+
+# folds and groups ----------------------------------------------------------------------------
+
+CONSTANT = ("constant", MultiOutputClassifier(DummyClassifier(strategy="prior")))
+
+
+@pytest.mark.parametrize("name", ["hamming_loss", "average_precision"])
+def test_nothing_to_learn_is_not_estimated_better_than_it_is(name):
+    """Stratified folds made a constant learner look better than coin flips allow."""
+    measure, differences = get_measure(name), []
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        A, flips, fresh = rng.normal(size=(100, 2)), *rng.integers(0, 2, (2, 8000, 5))
+        model = AutoClassifier(name, portfolio=[CONSTANT], random_state=seed)
+        model.fit(A, flips[:100])
+        rows = np.zeros((8000, 2))
+        found = model.predict_proba(rows) if measure.kind == "scores" else model.predict(rows)
+        differences.append(model.estimate_ - measure.function(fresh, found))
+        assert_allclose(model.report_["tried"][0]["value"], model.estimate_, atol=0.05)
+    error = np.std(differences, ddof=1) / np.sqrt(20)
+    assert abs(np.mean(differences)) < 3 * error  # it was 10 and 7
+
+
+def subjects(rng, people, copies, noise=0.05):
+    """Rows of some people, each nearly the same, whose labels nobody can tell."""
+    A = np.repeat(rng.normal(size=(people, 5)), copies, axis=0)
+    labels = np.repeat(rng.integers(0, 2, (people, 4)), copies, axis=0)
+    return A + noise * rng.normal(size=A.shape), labels, np.repeat(np.arange(people), copies)
+
+
+def test_rows_of_a_group_stay_together():
+    rng = np.random.default_rng(0)
+    A, labels, who = subjects(rng, 50, 6)
+    model = AutoClassifier("hamming_loss", portfolio=[NEIGHBOURS], random_state=0)
+    with pytest.warns(UserWarning, match=r"9\d% of the rows are equal to others.* groups="):
+        model.fit(A, labels)
+    assert model.estimate_ < 0.1
+    model.fit(A, labels, groups=[f"person {i}" for i in who])
+    A_new, labels_new, _ = subjects(rng, 200, 6)
+    fresh = metrics.hamming_loss(labels_new, model.predict(A_new))
+    assert abs(model.estimate_ - fresh) < 0.05 and fresh > 0.4
+    with pytest.raises(ValueError, match="cv must be at most the number of groups, 4, got 5"):
+        model.fit(A, labels, groups=who % 4)
+    with pytest.raises(ValueError, match="inconsistent"):
+        model.fit(A, labels, groups=who[1:])
+    with pytest.raises(ValueError, match="keep the rows of a group together"):
+        clone(model).set_params(cv=[(np.arange(99), np.arange(99, 300))]).fit(
+            A, labels, groups=who
+        )
+
+
+@pytest.mark.parametrize(
+    "cv",
+    [
+        TimeSeriesSplit(3),
+        RepeatedKFold(n_splits=2, n_repeats=2, random_state=0),
+        ShuffleSplit(1, random_state=0),
+        [(np.arange(60), np.arange(60, 120)), (np.arange(30, 120), np.arange(30))],
+        [(np.arange(120) < 90, np.arange(120) >= 90)],
+    ],
+    ids=["time", "repeated", "one split", "pairs", "masks"],
+)
+def test_any_splitter(cv):
+    model = AutoClassifier("f1", portfolio=MEMBERS, cv=cv, random_state=0).fit(X, Y)
+    assert model.report_["folds"] == (len(cv) if isinstance(cv, list) else cv.get_n_splits())
+    assert 0.6 < model.estimate_ < 1
+    # rows without a known label are not used, whatever the splits call them
+    more = np.vstack([np.full((5, 4), np.nan), Y]), np.vstack([9 * X[:5], X])
+    if isinstance(cv, list):
+        cv = [tuple(np.flatnonzero(p) + 5 if p.dtype == bool else p + 5 for p in s) for s in cv]
+        again = clone(model).set_params(cv=cv).fit(*more[::-1])
+        assert_array_equal(again.predict_proba(X), model.predict_proba(X))
+
+
+def test_the_last_rows_alone_are_held_out_by_time():
+    """Labels that change with time: what was learned early says nothing about the end."""
+    when = np.linspace(-1, 1, 200)
+    A = np.random.default_rng(0).normal(size=(200, 3))
+    labels = ((A * when[:, None] ** 3) > 0).astype(int)
+    model = AutoClassifier("hamming_loss", portfolio=[LINEAR], random_state=0)
+    # the second half is the opposite of the first
+    by_time = [(np.arange(100), np.arange(100, 200))]
+    assert (
+        clone(model).set_params(cv=by_time).fit(A, labels).estimate_
+        > model.fit(A, labels).estimate_
+    )
+
+
+def test_learners_inside_get_the_groups():
+    groups = np.arange(120) // 4
+    seen = []
+
+    class Noting(MLkNN):
+        def fit(self, X, y, *, groups=None):
+            seen.append(groups)
+            return super().fit(X, y)
+
+    with_step = make_pipeline(StandardScaler(), Noting(5))
+    model = AutoClassifier(portfolio=[("a", with_step), ("b", Noting(7))], cv=2, random_state=0)
+    model.fit(X, Y, groups=groups).refit(X, Y, groups=groups)
+    assert len(seen) == 4 + 2 * len(model.names_)
+    assert all(len(np.intersect1d(a, b)) == 0 for a, b in (seen[0:2], seen[2:4]))
+    assert sum(len(part) for part in seen[:2]) == 120 and len(seen[-1]) == 120
+
+
+def test_ordinary_rows_are_no_copies():
+    rng = np.random.default_rng(0)
+    counts = rng.integers(0, 3, (300, 4)).astype(float)
+    words = sparse.csr_array((rng.random((300, 40)) < 0.05).astype(float))
+    line = np.cumsum(rng.random(300))[:, None] * [1.0, 2.0]
+    mixed = np.column_stack([rng.normal(size=60), 5 * rng.integers(0, 2, (60, 4))])
+    blobs = 9.0 * np.repeat(rng.normal(size=(5, 3)), 20, axis=0) + rng.normal(size=(100, 3)) / 9
+    ordinary = [
+        counts,
+        words,
+        line,
+        mixed,
+        blobs,
+        rng.normal(size=(300, 2)),
+        rng.normal(size=(40, 9)),
+    ]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for rows in ordinary:
+            warn_of_copies(rows, 0)
+    long_texts = sparse.csr_array((rng.random((150, 100)) < 0.4).astype(float))
+    copied = [
+        np.repeat(rng.normal(size=(100, 3)), 3, axis=0),
+        sparse.vstack([long_texts, long_texts], format="csr"),
+        subjects(rng, 50, 2)[0],
+        subjects(rng, 50, 40)[0],
+    ]
+    for rows in copied:
+        with pytest.warns(UserWarning, match="equal to others, or nearly"):
+            warn_of_copies(rows, 0)
+
+
+@pytest.mark.parametrize("name", ["emotions", "flags", "genbase", "wq", "medical", "reuters-k500"])
+def test_standard_datasets_have_no_warning(name, data_folder):
+    warn_of_copies(datasets.load(name).X, 0)

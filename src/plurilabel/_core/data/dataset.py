@@ -49,6 +49,10 @@ class Dataset:
     written : mapping of str to str
         For a table: how the numbers or dates of a column are written, where that is not the
         usual way: "decimal comma", "day first" or "month first".
+    groups : array of shape (n,), or None
+        Rows of one group belong together: splits never separate them.
+    ordered : bool
+        Whether the rows are in the order of time: splits test on later rows than they learn from.
 
     Examples
     --------
@@ -71,6 +75,8 @@ class Dataset:
     label_parents: tuple[int, ...] | None = None
     tag_sep: str | None = None
     written: Mapping[str, str] = field(default_factory=dict)
+    groups: NDArray[Any] | None = None
+    ordered: bool = False
 
     def __post_init__(self) -> None:
         n, d, q = self.X.shape[0], self.X.shape[-1], self.Y.shape[1]
@@ -89,6 +95,10 @@ class Dataset:
                 check_unicode(map(str, names), what)
             if len(names) != size:
                 raise ValueError(f"{what} has {len(names)} entries for {size} columns")
+        if self.groups is not None and len(self.groups) != n:
+            raise ValueError(f"groups has {len(self.groups)} entries for {n} rows")
+        if self.groups is not None and self.ordered:
+            raise ValueError("groups and an order in time cannot be kept at once: choose one")
         if self.label_parents is not None and len(self.label_parents) != q:
             raise ValueError(f"label_parents has {len(self.label_parents)} entries for {q} labels")
 

@@ -74,10 +74,12 @@ def compare(
     learners : estimators or text for :func:`make_learner`; one, a list, or a dict by name
         Anything with ``fit`` and ``predict``. Scores come from ``predict_proba``, else from
         ``decision_function``; a learner with neither gets the measures of label sets only.
-    cv : "holdout", int or splitter, default="holdout"
+    cv : "holdout", int, splitter or pairs of row numbers, default="holdout"
         "holdout" is the published split or, if there is none, a stratified one of two thirds and
         one third. A number means stratified folds, shuffled: repeat r is
-        ``IterativeStratifiedKFold(cv, shuffle=True, random_state=random_state + r)``.
+        ``IterativeStratifiedKFold(cv, shuffle=True, random_state=random_state + r)``. Rows of one
+        group (``Dataset.groups``) stay together, and rows in the order of time
+        (``Dataset.ordered``) are tested by models that learned from earlier ones.
     repeats : int, default=1
         Number of repetitions, each with other folds and seeds.
     measures : sequence of str, optional
@@ -119,6 +121,11 @@ def compare(
     -----
     Each learner uses one thread of BLAS and OpenMP, so that results do not depend on ``n_jobs``,
     and times can be compared.
+
+    Stratified folds are fair between learners. Where features say little, the figures themselves
+    are somewhat too good: each test part has the label frequencies of its training part, as new
+    rows have not. For a figure to expect on new rows, pass scikit-learn's ``KFold(5,
+    shuffle=True)``.
 
     Sparse labels with at most five million entries are passed to learners as an array, since most
     classifiers of scikit-learn accept nothing else.

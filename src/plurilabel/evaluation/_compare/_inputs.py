@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.model_selection import GroupShuffleSplit, TimeSeriesSplit
 from sklearn.pipeline import Pipeline
 from sklearn.utils import check_array
 
@@ -22,7 +23,12 @@ from plurilabel._core.unknown import UnknownLabels, known_part
 from plurilabel._core.words import distinct_names, unique_name
 from plurilabel.io import read
 from plurilabel.learners import learner_text, make_learner, make_learners
-from plurilabel.model_selection import IterativeStratifiedKFold, IterativeStratifiedShuffleSplit
+from plurilabel.model_selection import (
+    IterativeStratifiedGroupKFold,
+    IterativeStratifiedKFold,
+    IterativeStratifiedShuffleSplit,
+)
+from plurilabel.model_selection.shared import splits_by
 
 # learners ------------------------------------------------------------------------------------
 
@@ -165,33 +171,52 @@ def splits_of(
 ) -> tuple[str, list[Split]]:
     """The splits of a dataset, and a description of them."""
     is_holdout = isinstance(cv, str) and cv == "holdout"
-    if is_holdout and data.train is not None and data.test is not None:
+    plain = data.groups is None and not data.ordered
+    if is_holdout and plain and data.train is not None and data.test is not None:
         words = f"published, {len(data.train)} to train and {len(data.test)} to test"
         parts: list[Any] = [[(data.train, data.test)]] * repeats
     else:
-        words, splitter = _splitter(cv)
+        words, splitter = _splitter(cv, data)
         seeded = [_seeded(splitter, repeat, repeats, random_state) for repeat in range(repeats)]
-        parts = [one.split(data.X, data.Y) for one in seeded]
+        try:
+            parts = [splits_by(one, data.X, data.Y, data.groups) for one in seeded]
+        except ValueError as error:
+            raise ValueError(f"{name}: {error}") from None
     splits = []
     for repeat, folds in enumerate(parts):
         for fold, (train, test) in enumerate(folds):
-            if not len(train) or not len(test):
-                got = f"{len(train)} and {len(test)} in split {fold} of {name}"
-                raise ValueError(f"cv must leave rows to train and to test, got {got}")
             splits.append(Split(repeat, fold, np.asarray(train), np.asarray(test)))
     return words, splits
 
 
-def _splitter(cv: Any) -> tuple[str, Any]:
+def _splitter(cv: Any, data: Dataset) -> tuple[str, Any]:
     """A description of what ``cv`` stands for, and the splitter."""
     if isinstance(cv, str) and cv == "holdout":
         words = "stratified, two thirds to train and one third to test (no published split)"
+        if data.ordered:
+            n = data.Y.shape[0]
+            first = np.arange(n - -(-n // 3))
+            return "the first two thirds to train, the last third to test", [
+                (first, np.arange(len(first), n))
+            ]
+        if data.groups is not None:
+            words = "two thirds of the groups to train, one third to test"
+            return words, GroupShuffleSplit(1, test_size=1 / 3)
         return words, IterativeStratifiedShuffleSplit(1, test_size=1 / 3)
     if isinstance(cv, int | np.integer) and not isinstance(cv, bool):
+        if data.ordered:
+            return f"{cv} folds in the order of time", TimeSeriesSplit(int(cv))
+        if data.groups is not None:
+            words = f"{cv} stratified folds of whole groups"
+            return words, IterativeStratifiedGroupKFold(int(cv), shuffle=True)
         return f"{cv} stratified folds", IterativeStratifiedKFold(int(cv), shuffle=True)
     if hasattr(cv, "split") and not isinstance(cv, str):
         return learner_text(cv), cv
-    raise ValueError(f"cv must be 'holdout', a number of folds or a splitter, got {cv!r}")
+    if isinstance(cv, Iterable) and not isinstance(cv, str):
+        return "splits as given", list(cv)
+    raise ValueError(
+        f"cv must be 'holdout', a number of folds, a splitter or pairs of row numbers, got {cv!r}"
+    )
 
 
 def _seeded(cv: Any, repeat: int, repeats: int, random_state: int) -> Any:

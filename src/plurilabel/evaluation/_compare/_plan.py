@@ -15,6 +15,7 @@ from scipy import sparse
 from plurilabel._core import records
 from plurilabel._core.compat import versions
 from plurilabel._core.data.dataset import Dataset
+from plurilabel._core.keys import key_or_none
 from plurilabel._core.records import class_name, digest_of, plain, read_json
 from plurilabel.datasets import describe
 from plurilabel.evaluation._compare._inputs import Split, named_datasets, named_learners, splits_of
@@ -39,7 +40,7 @@ def make_plan(
     """The plan as it is written down, and the cells in the order in which they run."""
     table, by_name = named_learners(learners), named_datasets(datasets)
     names, made_by = check_measures(measures), versions("joblib", "torch")
-    what = {}
+    what, keys = {}, {name: key_or_none(one) for name, one in table.items()}
     for name, one in table.items():
         given = plain(one.get_params(deep=False)) if hasattr(one, "get_params") else {}
         text = learner_text(one)
@@ -70,14 +71,14 @@ def make_plan(
                 "data": about["digest"],
                 "rows": digest_of(split.train, split.test),
                 "measures": names,
-                "plurilabel": made_by["plurilabel"],
+                **{name: made_by[name] for name in ("plurilabel", "scikit-learn")},
             }
             seed = derived_seed(random_state, name, split.repeat, split.fold)
             for learner, one in table.items():
                 parts = {k: what[learner][k] for k in ("class", "parameters")} | {"seed": seed}
                 known = {
                     "format": FORMAT,
-                    "key": digest_of([FORMAT, made_of, parts]),
+                    "key": digest_of([FORMAT, made_of, parts, keys[learner]]),
                     "dataset": name,
                     "learner": learner,
                     "repeat": split.repeat,
@@ -89,7 +90,7 @@ def make_plan(
                     "versions": made_by,
                     **empty_cell(names),
                 }
-                places.append(Place(data, one, split, known))
+                places.append(Place(data, one, split, known, keys[learner] is not None))
     return plan, places
 
 
@@ -134,18 +135,20 @@ class Place:
     learner: Any
     split: Split
     known: Cell
+    has_key: bool  # whether the learner can be told from others by its content
 
     def kept(self, folder: Path, *, retry: bool, fresh: bool) -> Cell | None:
         """The cell in the folder, if it is complete and wanted.
 
         A cell of the same place that was made of something else is an error: keeping it would be
-        wrong, and replacing it would lose results.
+        wrong, and replacing it would lose results. One of a learner without a key, such as one
+        that has a lambda, is run again.
         """
         path = cell_path(folder, self.known)
         if fresh:
             path.unlink(missing_ok=True)
         cell = read_cell(path)
-        if cell is None:
+        if cell is None or not self.has_key:
             return None
         if cell["key"] != self.known["key"]:
             raise ValueError(
@@ -165,9 +168,10 @@ class Place:
             "rows": "another split into training and test rows",
             "measures": "other measures",
             "plurilabel": "another version of plurilabel",
+            "scikit-learn": "another version of scikit-learn",
         }
         found = (words for field, words in differences.items() if old.get(field) != new[field])
-        return next(found, "something else")
+        return next(found, "parameters or packages that differ where they are not shown in full")
 
 
 # files ---------------------------------------------------------------------------------------

@@ -22,6 +22,7 @@ from plurilabel.io._table._encoder import table_encoder
 from plurilabel.io._table._frame import VECTORS, open_frame, table_format, table_module
 from plurilabel.io._table._kinds import typed_frame, typed_like
 from plurilabel.io._table._labels import label_columns, tag_column
+from plurilabel.io._table._rows import in_order, row_groups, row_times
 
 _CELLS_AT_ONCE = 1 << 18
 
@@ -44,6 +45,8 @@ def read_table(
     decimal: Literal[".", ","] | None = None,
     day_first: bool | None = None,
     empty_labels: Literal["unknown", "absent"] | None = None,
+    group: str | None = None,
+    time: str | None = None,
 ) -> Dataset:
     r"""Read a table: CSV, Parquet, JSON, or a data frame.
 
@@ -89,6 +92,11 @@ def read_table(
     empty_labels : {"unknown", "absent"}, default=None
         Meaning of an empty cell in a label column: NaN or 0 in Y. By default unknown if the label
         columns have zeros; if none of them has, empty cells are refused.
+    group : str, default=None
+        Column that tells which rows belong together, such as those of one patient. It becomes
+        ``groups`` of the dataset, and is not a feature.
+    time : str, default=None
+        Column of dates or numbers to sort the rows by. It is not a feature.
 
     Returns
     -------
@@ -170,6 +178,10 @@ def read_table(
     )
     with table.located():
         own = [labels] if isinstance(labels, str) else labels
+        aside = {"group": group, "time": time}
+        for parameter, column in aside.items():
+            _check_named(list(table.frame.columns), parameter, [column] if column else [], own)
+        drop = [*drop, *(name for name in aside.values() if name and name not in drop)]
         used = _feature_columns(list(table.frame.columns), own, features, texts, drop)
         if embeddings is not None and VECTORS not in used:
             used.append(VECTORS)
@@ -179,11 +191,12 @@ def read_table(
         else:
             Y = label_columns(table.frame, labels, empty_labels)
             found, tag_sep = list(labels), None
-        X, written = typed_frame(
-            table.frame, used, texts, commas=table.commas, day_first=day_first
-        )
+        notation: Any = {"commas": table.commas, "day_first": day_first}
+        X, written = typed_frame(table.frame, used, texts, **notation)
+        groups = row_groups(table.frame, group)
+        times = row_times(table.frame, time, **notation)
     X, feature_names = _encoded(X, texts, words) if encode else (X, X.columns)
-    return Dataset(
+    data = Dataset(
         X,
         Y,
         tuple(feature_names.tolist()),
@@ -191,7 +204,9 @@ def read_table(
         name=table.name if name is None else name,
         tag_sep=tag_sep,
         written=written,
+        groups=groups,
     )
+    return in_order(data, times)
 
 
 def _check_labels_given(

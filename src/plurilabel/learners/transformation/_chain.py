@@ -29,6 +29,7 @@ from plurilabel.learners.transformation._base_models import (
     with_columns,
 )
 from plurilabel.learners.transformation._transformation_classifier import TransformationClassifier
+from plurilabel.model_selection.shared import splits_by
 
 MOST_LABELS = 15  # with more labels the exact search, through 2^q sets, is refused
 # what is explained where the score of a label is its probability over many label sets
@@ -194,7 +195,7 @@ class ClassifierChain(TransformationClassifier):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _fit(self, X: Any, Y: LabelMatrix, **params: Any) -> None:
+    def _fit(self, X: Any, Y: LabelMatrix, groups: Any = None, **params: Any) -> None:
         q = Y.shape[1]
         rng = check_random_state(self.random_state)
         self.chain_method_ = _first_method(self.estimator, self.chain_method)
@@ -219,24 +220,30 @@ class ClassifierChain(TransformationClassifier):
                 seconds = time.perf_counter() - start
                 print(f"[{type(self).__name__}] {what}, total={seconds:6.1f}s", flush=True)
             if j + 1 < q:
-                inputs.append(self._seen_later(seen, y, params, known))
+                inputs.append(self._seen_later(seen, y, params, known, groups))
 
-    def _seen_later(self, seen: Any, y: NDArray[Any], params: Params, known: Any) -> NDArray[Any]:
+    def _seen_later(
+        self, seen: Any, y: NDArray[Any], params: Params, known: Any, groups: Any
+    ) -> NDArray[Any]:
         """The column of the j-th label for later models; predicted where it is unknown."""
         if known is None or known.all():
-            return y if self.cv is None else self._out_of_fold(seen, y, params)
+            return y if self.cv is None else self._out_of_fold(seen, y, params, groups)
         there, told = np.flatnonzero(known), y.astype(np.float64)
         told[~known] = self._passed_on(
             binary_scores(self.estimators_[-1], seen[~known], self._asked())
         )
         if self.cv is not None and len(there):
             some = rows_of_params(seen, params, there)
-            told[there] = self._out_of_fold(seen[there], y[there], some)
+            grouped = None if groups is None else np.asarray(groups)[there]
+            told[there] = self._out_of_fold(seen[there], y[there], some, grouped)
         return told
 
-    def _out_of_fold(self, seen: Any, y: NDArray[np.int64], params: Params) -> NDArray[Any]:
+    def _out_of_fold(
+        self, seen: Any, y: NDArray[np.int64], params: Params, groups: Any
+    ) -> NDArray[Any]:
         """The column for later models, from models trained on other folds."""
-        splits = list(_folds(self.cv, y).split(seen, y))
+        cv = self.cv if groups is not None else _folds(self.cv, y)
+        splits: Any = splits_by(cv, seen, y, groups)
         scores = out_of_fold(
             self.estimator, seen, y[:, np.newaxis], splits, self._asked(), params, self.n_jobs
         )
@@ -383,7 +390,7 @@ def _check_order(order: Any, q: int, rng: np.random.RandomState) -> NDArray[np.i
 def _folds(cv: Any, y: NDArray[np.int64]) -> Any:
     """Folds for one label: if cv is a number, stratified where the label has enough instances."""
     if not isinstance(cv, Integral):
-        return check_cv(cv)
+        return cv
     k = max(2, min(int(cv), len(y)))
     return KFold(k) if np.bincount(y, minlength=2).min() < k else check_cv(k, y, classifier=True)
 

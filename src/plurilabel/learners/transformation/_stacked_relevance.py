@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.model_selection import check_cv
 
 from plurilabel._core.base import CUTS, LabelMatrix
 from plurilabel._core.compat import Interval, StrOptions, rows_of_params
@@ -30,7 +29,7 @@ from plurilabel.learners.transformation._base_models import (
     with_columns,
 )
 from plurilabel.learners.transformation._transformation_classifier import TransformationClassifier
-from plurilabel.model_selection import IterativeStratifiedKFold
+from plurilabel.model_selection.shared import splits_by
 
 
 class StackedRelevance(TransformationClassifier):
@@ -148,7 +147,7 @@ class StackedRelevance(TransformationClassifier):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _fit(self, X: Any, Y: LabelMatrix, **params: Any) -> None:
+    def _fit(self, X: Any, Y: LabelMatrix, groups: Any = None, **params: Any) -> None:
         (n, q), d = Y.shape, X.shape[1]
         # Labels instead of scores stay sparse beside a sparse X; scores are then made in parts.
         few = sparse.issparse(X) and self.passthrough and self.stack_method == "predict"
@@ -169,9 +168,8 @@ class StackedRelevance(TransformationClassifier):
         if self.cv is None:
             first = score_each(self.estimators_, X, method, n_jobs=jobs)
         else:
-            first = out_of_fold(
-                self.estimator, X, Y, self._splits(X, Y), method, params, jobs, cut=cut
-            )
+            splits = self._splits(X, Y, groups)
+            first = out_of_fold(self.estimator, X, Y, splits, method, params, jobs, cut=cut)
         inputs, final = self._inputs(X, first), self._final()
         if self.drop_negatives is None:
             models = fit_each(final, inputs, Y, params, n_jobs=jobs, verbose=verbose)
@@ -227,9 +225,9 @@ class StackedRelevance(TransformationClassifier):
         fitted = getattr(self, "final_method_", None)
         return score_method(self._final()) if fitted is None else fitted
 
-    def _splits(self, X: Any, Y: LabelMatrix) -> list[Any]:
+    def _splits(self, X: Any, Y: LabelMatrix, groups: Any) -> list[Any]:
         n = Y.shape[0]
         if n < 2:
             raise ValueError(f"cross-validation needs at least two instances, got n_samples={n}")
-        cv = IterativeStratifiedKFold(min(self.cv, n)) if isinstance(self.cv, int) else self.cv
-        return list(check_cv(cv).split(X, Y))
+        cv = min(self.cv, n) if isinstance(self.cv, int) else self.cv
+        return splits_by(cv, X, Y, groups)

@@ -24,6 +24,7 @@ from plurilabel._core.base import (
 from plurilabel._core.compat import check_sample_weight, rows_of_params
 from plurilabel._core.fitted import Declared, flag, one_of
 from plurilabel._core.scores import score_method
+from plurilabel.model_selection.shared import routed_splitter
 
 
 class TransformationClassifier(MetaEstimatorMixin, ProbabilisticClassifier, ScoringClassifier):
@@ -49,7 +50,8 @@ class TransformationClassifier(MetaEstimatorMixin, ProbabilisticClassifier, Scor
         X : array-like or sparse matrix of shape (n, d), or data frame
         y : 0/1 matrix of shape (n, q), dense, sparse or a data frame; or 1-D classes
         **params : dict
-            ``sample_weight`` for the base estimator's ``fit``. Under
+            ``sample_weight`` for the base estimator's ``fit``, and with ``cv``, ``groups``: rows
+            of one group stay together in every split. Under
             ``sklearn.set_config(enable_metadata_routing=True)`` whatever ``estimator`` requests.
 
         Returns
@@ -101,9 +103,12 @@ class TransformationClassifier(MetaEstimatorMixin, ProbabilisticClassifier, Scor
     def _routed(self, X: Any, params: dict[str, Any]) -> dict[str, Any]:
         """Parameters of the base estimator's ``fit`` other than X and y."""
         if get_config()["enable_metadata_routing"]:
-            routed = dict(process_routing(self, "fit", **params).estimator.fit)
+            found = process_routing(self, "fit", **params)
+            routed = dict(found.estimator.fit)
+            groups = found.splitter.split.get("groups") if self._has_splits() else None
         else:
             routed = {name: value for name, value in params.items() if value is not None}
+            groups = routed.pop("groups", None) if self._has_splits() else None
             if others := sorted(routed.keys() - {"sample_weight"}):
                 raise ValueError(
                     f"passing {others} to fit is only supported if metadata routing is enabled: "
@@ -119,14 +124,22 @@ class TransformationClassifier(MetaEstimatorMixin, ProbabilisticClassifier, Scor
             if not weights.any():
                 raise ValueError("Sample weights must contain at least one non-zero number.")
             routed["sample_weight"] = weights
-        return routed
+        return routed if groups is None else {**routed, "groups": groups}
+
+    def _has_splits(self) -> bool:
+        return getattr(self, "cv", None) is not None
 
     def get_metadata_routing(self) -> MetadataRouter:
-        """Where ``fit`` sends metadata: to ``estimator.fit``."""
-        return MetadataRouter(owner=type(self).__name__).add(
+        """Where ``fit`` sends metadata: to ``estimator.fit``, and groups to ``cv.split``."""
+        router = MetadataRouter(owner=type(self).__name__).add(
             estimator=self.estimator,
             method_mapping=MethodMapping().add(caller="fit", callee="fit"),
         )
+        if not self._has_splits():
+            return router
+        to_split = MethodMapping().add(caller="fit", callee="split")
+        splitter = routed_splitter(getattr(self, "cv", None))
+        return router.add(splitter=splitter, method_mapping=to_split)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

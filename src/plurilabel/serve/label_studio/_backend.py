@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -14,8 +15,9 @@ from plurilabel.serve._answers import Ask
 from plurilabel.serve._http import context_of, json_body, json_response
 from plurilabel.serve._row_reader import BadInput, check_number_of_rows
 from plurilabel.serve._service import Service
+from plurilabel.serve._store import StoreError
 from plurilabel.serve.label_studio import _protocol as protocol
-from plurilabel.serve.label_studio._protocol import Tagging, as_mapping
+from plurilabel.serve.label_studio._protocol import Correction, Tagging, as_mapping
 
 
 class LabelStudio:
@@ -72,34 +74,39 @@ class LabelStudio:
         # ids of annotations are unique: an event may come without its project
         found = protocol.annotated_rows({"project": {"id": 0}, **sent}, self.model, self._row)
         done: dict[str, Any] = {}
-        corrections = []
+        corrections, gone = [], list[int]()
         for one in found:
-            key = f"label-studio-{one.key.rpartition('/')[2]}"
-            if one.labels is None:
-                self._take_back(key)
-            else:
+            row, key = self._latest(f"label-studio-{one.key.rpartition('/')[2]}")
+            gone += [] if row is None or self._stays(row, one) else [row]
+            if one.labels is not None:
                 # a choice that is not a label is rejected by the service
                 labels = [*one.labels, *one.unknown]
-                corrections.append({"labels": labels, **self._place(key, one.row)})
+                new = row is None or row in gone
+                place = {"features": one.row, "key": key} if new else {"row": row}
+                corrections.append({"labels": labels, **place})
         if corrections:
             done = self.service.correct(corrections)
+        for id in (id for row in gone for id in self.service.ledger.in_force(row)):
+            self.service.undo(id)  # the latest first
         status = "ok" if found else "nothing to learn"
         return {"result": {"model_version": self.version(), **done}, "status": status}
 
-    def _place(self, key: str, features: Any) -> dict[str, Any]:
-        """The row that an annotation added before, or a new row."""
-        ledger = self.service.ledger
-        if key not in ledger.keys:
-            return {"features": features, "key": key}
-        row = ledger.row_of(ledger.entries[ledger.keys[key]])
-        return {"row": row} if ledger.has(row) else {"features": features}
+    def _latest(self, key: str) -> tuple[int | None, str]:
+        """The row that an annotation added last, if it exists, and the key of its next row."""
+        ledger, row, next_key = self.service.ledger, -1, key
+        for n in count(2):
+            if next_key not in ledger.keys:
+                break
+            row = ledger.row_of(ledger.entries[ledger.keys[next_key]])
+            next_key = f"{key}/{n}"
+        return (row if ledger.has(row) else None), next_key
 
-    def _take_back(self, key: str) -> None:
-        ledger = self.service.ledger
-        if key in ledger.keys:
-            row = ledger.row_of(ledger.entries[ledger.keys[key]])
-            for id in ledger.in_force(row):  # the latest first
-                self.service.undo(id)
+    def _stays(self, row: int, one: Correction) -> bool:
+        """Whether a row has the features of its task still; an event may come without a task."""
+        if one.labels is None or one.row is None:
+            return one.labels is not None
+        reader = self.service.reader
+        return reader.same(self.service.ledger.features(row), reader.records([one.row])[0])
 
 
 router = APIRouter(prefix="/label-studio")
@@ -111,12 +118,14 @@ async def _handled(
     sent = await json_body(request)
     tasks = sent.get("tasks") if isinstance(sent, dict) else None
     if isinstance(tasks, list):
-        check_number_of_rows(len(tasks), context_of(request).limits.rows)
+        context = context_of(request)
+        check_number_of_rows(len(tasks), context.limits.rows)
+        context.hold_answer(request, len(tasks), Ask(scores=True))
     studio: LabelStudio = request.app.state.label_studio
     try:
         async with studio.lock:
             return json_response(await asyncio.to_thread(work, studio, sent), status)
-    except BadInput:
+    except (BadInput, StoreError):
         raise
     except ValueError as error:
         raise BadInput(str(error)) from None

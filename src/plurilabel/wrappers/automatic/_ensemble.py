@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass
-from time import monotonic
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -36,7 +36,7 @@ PATIENCE = 4  # steps without a gain after which it ends
 MOST_FORMS = 14  # the best by themselves, from which is selected
 MOST_ENTRIES = 300_000  # scores that one look at a measure may take
 FEWEST_ENTRIES = 20_000  # the same, where time is short
-LOOKS = 200  # that one selection takes, roughly
+LOOKS = 15  # at the measure, with each form, that one choice takes, roughly
 GAIN = 1e-9
 
 
@@ -155,12 +155,12 @@ class Choice:
     weights: Array  # (m, 3), of the forms of each learner; they sum to 1
     calibrators: list[ScoreCalibrator]
     cut: Cut
-    alone: list[float]  # the measure of each learner by itself, in its best form
+    best_forms: list[int]  # of each learner by itself
 
     def of(self, used: Array) -> Choice:
         """The same for these learners alone: the others have no weight."""
         calibrators = [self.calibrators[j] for j in used]
-        return Choice(self.weights[used], calibrators, self.cut, self.alone)
+        return Choice(self.weights[used], calibrators, self.cut, self.best_forms)
 
     def scores(self, members: Sequence[HeldOut]) -> Array:
         """The weighted mean."""
@@ -198,14 +198,18 @@ def choose(
     random_state: int = 0,
     cut: Cut | None = None,
     entries: int = MOST_ENTRIES,
+    calibrators: list[ScoreCalibrator] | None = None,
+    until: float = np.inf,
 ) -> Choice:
     """Weights by greedy selection with replacement (Caruana et al.), then the best cut.
 
     Cuts that suit the measure, or the one given, are compared across ``folds`` (n,). If Y has
-    more than ``entries`` labels, the measure is evaluated on a sample of the rows.
+    more than ``entries`` labels, the measure is evaluated on a sample of the rows. Calibrators
+    that are given have been fitted. No learner is added after ``until``, by ``perf_counter``.
     """
     cuts = cuts_for(measure, labelled=_labelled(Y)) if cut is None else [cut]
-    calibrators = [ScoreCalibrator("sigmoid").fit(member.scores, Y) for member in members]
+    if calibrators is None:
+        calibrators = [ScoreCalibrator("sigmoid").fit(member.scores, Y) for member in members]
     rows = _sample(Y, random_state, entries)
     value_of = _value(measure, cuts[0], Y[rows])
     forms = [  # (learner, form, scores), each learner in the forms that it has
@@ -215,17 +219,19 @@ def choose(
         if (member.probabilities, True, member.sets is not None)[i]
     ]
     alone = [value_of(scores) for _, _, scores in forms]
-    by_member = np.full(len(members), -np.inf)
-    np.maximum.at(by_member, [j for j, _, _ in forms], alone)
-    best = np.argsort([-value for value in alone], kind="stable")[:MOST_FORMS]
-    chosen = [forms[i] for i in best]
+    order = np.argsort([-value for value in alone], kind="stable")
+    by_member = {forms[i][0]: forms[i][1] for i in order[::-1]}
+    chosen = [forms[i] for i in order[:MOST_FORMS]]
     weights = np.zeros((len(members), len(FORMS)))
-    for (j, form, _), count in zip(chosen, _greedy(chosen, value_of, max_models)):
+    for (j, form, _), count in zip(chosen, _greedy(chosen, value_of, max_models, until)):
         weights[j, form] = count
     weights /= weights.sum()
     mean = mean_scores(weights, calibrators, members)
-    best_cut = _best_cut(cuts if measure.kind == "labels" else cuts[:1], mean, Y, measure, folds)
-    return Choice(weights, calibrators, best_cut, by_member.tolist())
+    cuts = cuts if measure.kind == "labels" else cuts[:1]
+    # where time is short, cuts are compared by some of the rows, too
+    seen = rows if entries < MOST_ENTRIES else slice(None)
+    best_cut = _best_cut(cuts, mean[seen], Y[seen], measure, folds[seen]).fitted(mean, Y)
+    return Choice(weights, calibrators, best_cut, [by_member[j] for j in range(len(members))])
 
 
 def _labelled(Y: Any) -> bool:
@@ -243,16 +249,35 @@ def _sample(Y: Any, seed: int, entries: int) -> Any:
     return np.sort(np.random.default_rng(seed).choice(n, size=min(n, some), replace=False))
 
 
-def affordable_entries(
-    scores: Array, Y: Any, measure: Measure, folds: Array, seconds: float, cut: Cut | None
-) -> int:
-    """Scores for one look at the measure, so that choice and estimate end in time, roughly."""
-    rows = _sample(Y, 0, MOST_ENTRIES)
-    some, started = scores[rows], monotonic()
-    _value(measure, cut or cuts_for(measure, labelled=False)[0], Y[rows])(some)
-    needed = (monotonic() - started) * LOOKS * (1 + len(np.unique(folds)))
-    share = min(1.0, seconds / max(needed, 1e-9))
-    return max(FEWEST_ENTRIES, int(share * some.size))
+@dataclass(frozen=True)
+class Cost:
+    """Seconds of a look at the measure, and of the comparison of all cuts."""
+
+    look: float
+    cuts: float
+
+    @classmethod
+    def of(
+        cls, scores: Array, Y: Any, measure: Measure, folds: Array, cut: Cut | None, entries: int
+    ) -> Cost:
+        """Measure with the scores of a learner, of which so many are looked at."""
+        cuts = cuts_for(measure, labelled=_labelled(Y)) if cut is None else [cut]
+        rows = _sample(Y, 0, entries)
+        seen, known, started = scores[rows], Y[rows], perf_counter()
+        _value(measure, cuts[0], known)(seen)
+        looked = perf_counter() - started
+        if measure.kind == "labels" and len(cuts) > 1:
+            for one in cuts:  # which is done for each fold
+                measure.function(known, one.fitted(seen, known).sets(seen))
+        tried = perf_counter() - started - looked
+        return cls(looked, len(np.unique(folds)) * tried)
+
+
+def entries_for(seconds: float, many: float, few: float) -> int:
+    """Scores for one look, so that a choice that takes ``few`` to ``many`` seconds is in time."""
+    share = 1.0 if many <= few else (seconds - few) / (many - few)
+    share = float(np.clip(share, 0.0, 1.0))
+    return int(FEWEST_ENTRIES + share * (MOST_ENTRIES - FEWEST_ENTRIES))
 
 
 def signed(measure: Measure, value: float) -> float:
@@ -276,6 +301,7 @@ def _greedy(
     forms: Sequence[tuple[int, int, Array]],
     value_of: Callable[[Array], float],
     max_models: int | None,
+    until: float = np.inf,
 ) -> list[int]:
     """How often each form, best first, is taken: the best few, then one more at a time.
 
@@ -286,7 +312,7 @@ def _greedy(
     total: Any = sum((scores for (_, _, scores), count in zip(forms, counts) if count), 0.0)
     size = sum(counts)
     best, best_counts, since = value_of(total / size), list(counts), 0
-    while size < STEPS and since < PATIENCE and len(forms) > 1:
+    while size < STEPS and since < PATIENCE and len(forms) > 1 and perf_counter() < until:
         full = max_models is not None and len(taken) >= max_models
         values = [
             -np.inf if full and j not in taken else value_of((total + scores) / (size + 1))
@@ -316,7 +342,7 @@ def _best_few(forms: Sequence[tuple[int, int, Array]], max_models: int | None) -
 def _best_cut(cuts: Sequence[Cut], scores: Array, Y: Any, measure: Measure, folds: Array) -> Cut:
     """The cut that is best for rows that it was not learned from."""
     if len(cuts) == 1:
-        return cuts[0].fitted(scores, Y)
+        return cuts[0]
     if folds.min() == folds.max():
         folds = np.arange(len(Y)) % 2
     values = []
@@ -326,18 +352,44 @@ def _best_cut(cuts: Sequence[Cut], scores: Array, Y: Any, measure: Measure, fold
             inside = folds == k
             sets[inside] = cut.fitted(scores[~inside], Y[~inside]).sets(scores[inside])
         values.append(signed(measure, measure.function(Y, sets)))
-    return cuts[int(np.argmax(values))].fitted(scores, Y)
+    return cuts[int(np.argmax(values))]
 
 
 def estimate(
-    members: Sequence[HeldOut], Y: Any, measure: Measure, folds: Array, **options: Any
-) -> float:
-    """The measure of choices, each made without the fold that it is measured on."""
-    answer: Any = np.zeros(Y.shape, dtype=np.float64 if measure.kind == "scores" else np.int64)
-    for k in np.unique(folds):
-        inside = folds == k
-        chosen = choose([m[~inside] for m in members], Y[~inside], measure, folds[~inside],
-                        **options)  # fmt: skip
-        scores = chosen.scores([m[inside] for m in members])
-        answer[inside] = scores if measure.kind == "scores" else chosen.cut.sets(scores)
-    return float(measure.function(Y, answer))
+    members: Sequence[HeldOut],
+    Y: Any,
+    measure: Measure,
+    folds: Array,
+    rows: Array | None = None,
+    *,
+    goes_on: Callable[[float], bool] | None = None,
+    **options: Any,
+) -> tuple[float, list[float]]:
+    """The measure of choices, each made without the fold that it is measured on.
+
+    Also that of each learner by itself, whose form and cut are learned without the fold, too.
+    ``rows`` (n,) are the rows that the predictions are for, if some have several.
+    ``goes_on(seconds)`` says whether there is time for one more fold, which takes so long.
+    """
+    rows = np.arange(len(folds)) if rows is None else rows
+    kind = np.float64 if measure.kind == "scores" else np.int8
+    answers = np.zeros((len(members) + 1, *Y.shape), kind)  # of each learner, and of the whole
+    seen, started = np.zeros(len(folds), dtype=bool), perf_counter()
+    for done, k in enumerate(np.unique(folds), 1):
+        inside = np.flatnonzero(folds == k)
+        rest = np.flatnonzero(~np.isin(rows, rows[inside]))
+        there, here = ([member[part] for member in members] for part in (rest, inside))
+        chosen = choose(there, Y[rest], measure, folds[rest], **options)
+        for j in range(len(members)):
+            form, calibrator = FORMS[chosen.best_forms[j]], chosen.calibrators[j]
+            scores, cut = in_form(here[j], form, calibrator), chosen.cut
+            if measure.kind != "scores":
+                cut = cut.fitted(in_form(there[j], form, calibrator), Y[rest])
+            answers[j, inside] = scores if measure.kind == "scores" else cut.sets(scores)
+        scores = chosen.scores(here)
+        answers[-1, inside] = scores if measure.kind == "scores" else chosen.cut.sets(scores)
+        seen[inside] = True
+        if goes_on is not None and not goes_on((perf_counter() - started) / done):
+            break
+    *alone, value = (float(measure.function(Y[seen], answer[seen])) for answer in answers)
+    return value, alone

@@ -4,24 +4,25 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from time import monotonic, perf_counter
+from time import perf_counter
 from typing import Any
 
 import numpy as np
 from joblib import effective_n_jobs
-from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.parallel import Parallel, delayed
 
 from plurilabel._core.compat import versions
+from plurilabel._core.keys import key_or_none
 from plurilabel._core.limits import one_blas_thread
 from plurilabel._core.records import digest_of, write_atomic
 from plurilabel._core.scores import score_method
 from plurilabel._core.words import aligned, counted, duration, file_size
 from plurilabel.metrics import get_measure, label_scores
+from plurilabel.model_selection.shared import Split, groups_for
 from plurilabel.wrappers.automatic._ensemble import Choice, HeldOut
 from plurilabel.wrappers.automatic._portfolio import Candidate
 
@@ -29,9 +30,10 @@ Progress = Callable[[int, int, str, float], object]
 
 LONGEST = 100.0  # seconds of a fit: without a time limit, learners that take longer are not tried
 LARGEST = 2e9  # bytes: nor are those whose model may be larger
-REFIT = 1.3  # a fit on all rows, relative to a fit and prediction of a fold
-SELECTION = 0.1  # of the time limit: to select, and for what was estimated too low
+UNSURE = 3.0  # a learner may take so many times less than is guessed
+MARGIN = 0.03  # of the time limit: for what is not measured
 NO_TIME = "no time left"
+NO_LAST_FIT = "no time left for its last fit"
 
 
 @dataclass
@@ -42,60 +44,139 @@ class Tried:
     held: HeldOut | None = None
     seconds: float = 0.0
     why_not: str = ""
+    error: Exception | None = None
+    parts: list[tuple[HeldOut, float]] = field(default_factory=list)  # of folds that are done
+    calibrator: Any = None
+    fitted: Any = None  # on all rows
+    value: float = np.nan  # of the measure, by itself
+    weight: float = 0.0
+
+    def fails(self, error: Exception) -> None:
+        """Leave it out, and say why."""
+        self.error, self.why_not = error, f"it failed: {said(error)}"
+
+
+def said(error: Exception) -> str:
+    """Class and message of an error, in one line."""
+    message = " ".join(str(error).split())
+    return f"{type(error).__name__}: {message}" if message else type(error).__name__
+
+
+def none_left(tried: Sequence[Tried]) -> ValueError:
+    """The error if every learner failed; it says why each did."""
+    why = "; ".join(f"{one.candidate.name}: {one.why_not}" for one in tried if one.why_not)
+    return ValueError(f"none of the learners can take the data: {why}")
 
 
 class Clock:
     """Time since the beginning, and what is left of a limit."""
 
     def __init__(self, limit: float | None) -> None:
-        self.started, self.limit = monotonic(), limit
+        self.started, self.limit = perf_counter(), limit
 
     def seconds(self) -> float:
         """Seconds since the beginning."""
-        return monotonic() - self.started
+        return perf_counter() - self.started
+
+    def left(self) -> float:
+        """Seconds that are left, without a margin."""
+        return np.inf if self.limit is None else self.limit * (1 - MARGIN) - self.seconds()
 
     def allows(self, seconds: float) -> bool:
         """Whether there is so much time left."""
-        return self.limit is None or self.seconds() + seconds <= self.limit * (1 - SELECTION)
-
-    def left_for_selection(self, fits: float) -> float:
-        """Seconds to select in, if the final fits may take so many."""
-        limit = np.inf if self.limit is None else self.limit
-        return float(max(limit - self.seconds() - fits, limit * SELECTION / 2))
+        return seconds <= self.left()
 
 
-def try_all(
-    candidates: Sequence[Candidate], pool: Pool, clock: Clock, progress: Progress | None
-) -> list[Tried]:
-    """Out-of-fold scores of the candidates, in their order."""
-    costly = {one.name: why for one in candidates if (why := _too_costly(one, clock))}
-    if len(costly) == len(candidates):
-        del costly[candidates[0].name]
-    found: list[Tried] = []
-    for done, candidate in enumerate(candidates):
-        if candidate.name in costly:
-            found.append(Tried(candidate, why_not=costly[candidate.name]))
-            continue
-        finished = [one for one in found if one.held is not None]
-        # what the final fits may take, if all that have finished are chosen
-        reserved = REFIT * sum(one.seconds for one in finished)
-        rounds = -(-len(pool.splits) // pool.at_once)
-        needed = reserved + candidate.seconds * _pace(finished) * (rounds + REFIT)
-        if finished and not pool.is_kept(candidate) and not clock.allows(needed):
-            found.append(Tried(candidate, why_not=NO_TIME))
-            continue
-        if progress is not None:
-            progress(done, len(candidates), candidate.name, clock.seconds())
-        found.append(_try_one(candidate, pool, clock, reserved))
-    return found
+class Trials:
+    """Out-of-fold scores of the candidates, those that cost less first.
 
+    What a learner may take is guessed before it has run, and corrected by the times of those that
+    have. First all are tried for which there is enough time, even if every learner has to be
+    fitted again on all rows in the end. Then time is left, if guesses were too high, or if some
+    learners have no weight: whatever fits into it by a third of the guess is begun, and ended
+    after a fold that shows that it does not.
+    """
 
-def _try_one(candidate: Candidate, pool: Pool, clock: Clock, reserved: float) -> Tried:
-    try:
-        answer = pool.ask(candidate, lambda seconds: clock.allows(reserved + seconds))
-    except FAILURES as error:
-        return Tried(candidate, why_not=f"it failed: {error}")
-    return Tried(candidate, why_not=NO_TIME) if answer is None else Tried(candidate, *answer)
+    def __init__(
+        self, pool: Pool, clock: Clock, selection: Any, progress: Progress | None, most: int | None
+    ) -> None:
+        self.pool, self.clock, self.selection = pool, clock, selection
+        self.progress, self.most = progress, most
+        self.refit = pool.refit
+        self.tried: list[Tried] = []
+
+    def run(self, candidates: Sequence[Candidate]) -> list[Tried]:
+        """All that were tried or left out, in the order of the candidates."""
+        self.tried = [Tried(one, why_not=_too_costly(one, self.clock)) for one in candidates]
+        if all(one.why_not for one in self.tried):
+            self.tried[0].why_not = ""
+        for one in [one for one in self.tried if not one.why_not]:
+            guess = self._guess(one)
+            self._try(one, guess, guess, [other.seconds for other in self._finished()])
+        if self.clock.limit is not None and len(self._finished()) > 1 and self._waiting():
+            self._try_again()
+        return self.tried
+
+    def _try_again(self) -> None:
+        """Use what is left of the time, now that it is known which learners have a weight."""
+        finished = self._finished()
+        weights = self.selection.choose(finished).weights.sum(axis=1)
+        fits = [one.seconds for one, weight in zip(finished, weights) if weight > 0]
+        for one in self._waiting():
+            one.why_not, guess = "", self._guess(one)
+            self._try(one, guess if one.parts else guess / UNSURE, guess, fits)
+            if one.held is not None:
+                fits.append(one.seconds)
+
+    def _try(self, one: Tried, guess: float, first: float, fits: list[float]) -> None:
+        """Try one if there is time, by a guess for all its folds, and another for the first.
+
+        ``fits`` are the seconds of those that have to be fitted again on all rows.
+        """
+        selection = self.selection.seconds([*self._finished(), one])
+
+        def is_in_time(rounds: int, fold: float, least: float = 0.0) -> bool:
+            last = self.refit * sum(sorted([*fits, fold], reverse=True)[: self.most])
+            return self.clock.allows(selection + max(rounds * fold + last, least))
+
+        # something has to be tried, as long as there is any time
+        some = self.clock.left() < 0 or any(other.seconds > 0 for other in self.tried)
+        rounds = self.pool.rounds(len(self.pool.splits) - len(one.parts))
+        if some and not self.pool.is_kept(one.candidate) and not is_in_time(rounds, guess, first):
+            one.why_not = NO_TIME
+            return
+        if self.progress is not None:
+            decided = sum(other.held is not None or bool(other.why_not) for other in self.tried)
+            self.progress(decided, len(self.tried), one.candidate.name, self.clock.seconds())
+        try:
+            answer = self.pool.ask(one.candidate, one.parts, is_in_time)
+            one.seconds = float(np.mean([seconds for _, seconds in one.parts] or [0.0]))
+            if answer is None:
+                one.why_not = NO_TIME
+            else:
+                one.held, one.seconds = answer
+                one.parts.clear()
+                self.selection.calibrate(one)
+        except Exception as error:  # whatever a learner raises
+            one.held = None
+            one.fails(error)
+
+    def _finished(self) -> list[Tried]:
+        return [one for one in self.tried if one.held is not None]
+
+    def _waiting(self) -> list[Tried]:
+        return [one for one in self.tried if one.why_not == NO_TIME]
+
+    def _guess(self, one: Tried) -> float:
+        """Seconds of a fold, corrected by how much longer others took than estimated."""
+        if one.parts:
+            return one.seconds
+        ratios = [
+            other.seconds / other.candidate.seconds
+            for other in self.tried
+            if other.seconds > 0 and other.candidate.seconds > 0.05
+        ]
+        return one.candidate.seconds * float(np.median(ratios or [1.0]))
 
 
 def _too_costly(candidate: Candidate, clock: Clock) -> str:
@@ -107,20 +188,16 @@ def _too_costly(candidate: Candidate, clock: Clock) -> str:
     return ""
 
 
-def _pace(finished: Sequence[Tried]) -> float:
-    """How much longer fits take here than estimated; the middle of those that took a while."""
-    ratios = [
-        one.seconds / one.candidate.seconds for one in finished if one.candidate.seconds > 0.05
-    ]
-    return float(np.median(ratios)) if ratios else 1.0
-
-
 def report(
-    tried: Sequence[Tried], chosen: Choice, measure: Any, *, rows: int, folds: int, value: float
+    tried: Sequence[Tried],
+    chosen: Choice,
+    measure: Any,
+    *,
+    rows: int,
+    folds: int,
+    value: float,
 ) -> dict[str, Any]:
     """What was tried and chosen, as JSON can hold it."""
-    sign = 1 if measure.greater_is_better else -1
-    members = [one for one in tried if one.held is not None]
     return {
         "measure": measure.name,
         "rows": rows,
@@ -128,10 +205,11 @@ def report(
         "estimate": _finite(value),
         "cut": chosen.cut.words,
         "tried": [
-            {"name": one.candidate.name, "value": _finite(sign * value), "weight": float(weight)}
-            for one, value, weight in zip(members, chosen.alone, chosen.weights.sum(axis=1))
+            {"name": one.candidate.name, "value": _finite(one.value), "weight": one.weight}
+            for one in tried
+            if not one.why_not
         ],
-        "left_out": {one.candidate.name: one.why_not for one in tried if one.held is None},
+        "left_out": {one.candidate.name: one.why_not for one in tried if one.why_not},
     }
 
 
@@ -144,7 +222,8 @@ def told(report: dict[str, Any], seconds: float) -> str:
     measure = get_measure(report["measure"])
     if not report["folds"]:
         (only,) = report["tried"]
-        return f"Learner: {only['name']}, since {report['why']}."
+        left_out = [f"Left out: {name}, {why}" for name, why in report["left_out"].items()]
+        return "\n".join([f"Learner: {only['name']}, since {report['why']}.", *left_out])
     tried = counted(len(report["tried"]), "learner")
     lines = [
         f"Tried {tried} in {report['folds']} folds of {counted(report['rows'], 'row')}, "
@@ -158,9 +237,12 @@ def told(report: dict[str, Any], seconds: float) -> str:
     chosen = sum(one["weight"] > 0 for one in report["tried"])
     if report["estimate"] is not None:
         what = "The best" if chosen == 1 else f"The weighted mean of {chosen}"
+        some = report.get("estimate_folds", report["folds"])
+        part = "one fold" if some == 1 else f"each of {some} folds in turn"
+        which = "each fold in turn" if some == report["folds"] else part
         lines.append(
             f"{what}: {measure.title} {report['estimate']:.3f} expected on new rows (selected "
-            "without each fold in turn, and measured on that fold)."
+            f"without {which}, and measured on that fold)."
         )
     lines.append(f"Label sets: the scores are cut {report['cut']}.")
     if unknown := report.get("unknown"):
@@ -182,17 +264,11 @@ def _told_learners(report: dict[str, Any], measure: Any) -> list[str]:
     return [f"  {line}".rstrip() for line in aligned(table)]
 
 
-Split = tuple[NDArray[np.intp], NDArray[np.intp]]
-
-FAILURES = (ValueError, ArithmeticError, MemoryError)
-"""What a learner that cannot take the data may raise; it is then left out."""
-
-
-def fit_one(estimator: Any, X: Any, Y: Any) -> Any:
+def fit_one(estimator: Any, X: Any, Y: Any, groups: Any = None) -> Any:
     """A fitted copy; on one thread, and without warnings about convergence."""
     with warnings.catch_warnings(), one_blas_thread():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        return clone(estimator).fit(X, Y)
+        return clone(estimator).fit(X, Y, **groups_for(estimator, groups))
 
 
 def answers(fitted: Any, X: Any, q: int, *, decides: bool) -> HeldOut:
@@ -203,10 +279,13 @@ def answers(fitted: Any, X: Any, q: int, *, decides: bool) -> HeldOut:
     return HeldOut(scores, score_method(fitted) == "predict_proba", sets)
 
 
-def _of_fold(candidate: Candidate, X: Any, Y: Any, split: Split) -> tuple[HeldOut, float]:
+def _of_fold(
+    candidate: Candidate, X: Any, Y: Any, split: Split, groups: Any = None
+) -> tuple[HeldOut, float]:
     started = perf_counter()
     train, test = split
-    fitted = fit_one(candidate.estimator, X[train], Y[train])
+    inside = None if groups is None else groups[train]
+    fitted = fit_one(candidate.estimator, X[train], Y[train], inside)
     found = answers(fitted, X[test], Y.shape[1], decides=candidate.decides)
     return found, perf_counter() - started
 
@@ -214,26 +293,47 @@ def _of_fold(candidate: Candidate, X: Any, Y: Any, split: Split) -> tuple[HeldOu
 class Pool:
     """Predictions of learners for rows that they were not trained on.
 
-    Every row is in the test part of one split. Finished predictions are kept in ``folder``, if
-    given, and found there again.
+    They are those of the test parts, one after the other: a row may be in several, or in none.
+    Finished predictions are kept in ``folder``, if given, and found there again.
     """
 
     def __init__(
-        self, X: Any, Y: Any, splits: Sequence[Split], folder: Any, n_jobs: int | None
+        self,
+        X: Any,
+        Y: Any,
+        splits: Sequence[Split],
+        folder: Any,
+        n_jobs: int | None,
+        groups: Any = None,
     ) -> None:
-        self.X, self.Y, self.splits, self.n_jobs = X, Y, splits, n_jobs
+        self.X, self.Y, self.splits, self.n_jobs, self.groups = X, Y, splits, n_jobs, groups
         self.at_once = min(int(effective_n_jobs(n_jobs)), len(splits))
+        self.fit_seconds = 0.0  # of fits on all rows
+        # a fit on all rows, relative to a fit and prediction of a fold
+        rows = float(np.mean([len(train) for train, _ in splits]))
+        self.refit = (Y.shape[0] / rows) ** 1.2
         self.folder = None if folder is None else Path(folder)
         if self.folder is not None:
             self.folder.mkdir(parents=True, exist_ok=True)
-            self.data = digest_of(X, Y, *(test for _, test in splits))
+            self.data = digest_of(X, Y, *(rows for split in splits for rows in split))
+            if groups is not None:  # which learners may split by
+                self.data = digest_of(self.data, groups)
+
+    def rounds(self, folds: int) -> int:
+        """How often as many folds as there are workers have to run."""
+        return -(-folds // self.at_once)
 
     def ask(
-        self, candidate: Candidate, goes_on: Callable[[float], bool]
+        self,
+        candidate: Candidate,
+        parts: list[tuple[HeldOut, float]],
+        goes_on: Callable[[int, float], bool],
     ) -> tuple[HeldOut, float] | None:
         """Predictions for all rows, and the seconds of one fold; None if time ran out.
 
-        ``goes_on(seconds)`` says whether there is time for so many more.
+        ``parts`` are those of the first folds, to which the others are added.
+        ``goes_on(rounds, fold)`` says whether there is time for so many more rounds of folds that
+        take so long each.
         """
         path = self._path(candidate)
         if path is not None and path.exists():
@@ -241,15 +341,14 @@ class Pool:
                 sets = held["sets"] if candidate.decides else None
                 found = HeldOut(held["scores"], bool(held["probabilities"]), sets)
                 return found, float(held["seconds"])
-        parts: list[tuple[HeldOut, float]] = []
         while len(parts) < len(self.splits):
             if parts:
-                rounds = -(-(len(self.splits) - len(parts)) // self.at_once)
-                if not goes_on(rounds * float(np.mean([seconds for _, seconds in parts]))):
+                fold = float(np.mean([seconds for _, seconds in parts]))
+                if not goes_on(self.rounds(len(self.splits) - len(parts)), fold):
                     return None
             some = self.splits[len(parts) : len(parts) + self.at_once]
             parts += Parallel(n_jobs=self.n_jobs)(
-                delayed(_of_fold)(candidate, self.X, self.Y, split) for split in some
+                delayed(_of_fold)(candidate, self.X, self.Y, split, self.groups) for split in some
             )
         found = self._together([part for part, _ in parts])
         seconds = float(np.mean([seconds for _, seconds in parts]))
@@ -257,28 +356,32 @@ class Pool:
             _write(path, found, seconds)
         return found, seconds
 
+    def fit(self, candidate: Candidate) -> Any:
+        """The learner, fitted on all rows."""
+        started = perf_counter()
+        fitted = fit_one(candidate.estimator, self.X, self.Y, self.groups)
+        self.fit_seconds += perf_counter() - started
+        return fitted
+
     def is_kept(self, candidate: Candidate) -> bool:
         """Whether the predictions are in the folder already."""
         path = self._path(candidate)
         return path is not None and path.exists()
 
     def _together(self, parts: Sequence[HeldOut]) -> HeldOut:
-        rows = np.concatenate([test for _, test in self.splits])
-        scores = np.empty(self.Y.shape)
-        scores[rows] = np.concatenate([part.scores for part in parts])
+        scores = np.concatenate([part.scores for part in parts])
         if not np.isfinite(scores).all():
             raise ValueError("there are scores that are not finite")
         if any(part.sets is None for part in parts):
             return HeldOut(scores, parts[0].probabilities)
-        sets = np.empty(self.Y.shape, dtype=np.int8)
-        sets[rows] = np.concatenate([np.asarray(part.sets) for part in parts])
+        sets = np.concatenate([np.asarray(part.sets) for part in parts]).astype(np.int8)
         return HeldOut(scores, parts[0].probabilities, sets)
 
     def _path(self, candidate: Candidate) -> Path | None:
         if self.folder is None:
             return None
-        text = candidate.estimator.__repr__(N_CHAR_MAX=10**6)
-        return self.folder / f"{digest_of(self.data, text, versions())}.npz"
+        key = key_or_none(self.data, candidate.estimator, candidate.decides, versions("torch"))
+        return None if key is None else self.folder / f"{key}.npz"
 
 
 def _write(path: Path, found: HeldOut, seconds: float) -> None:

@@ -1,0 +1,163 @@
+"""One rule for ``cv`` and ``groups`` of every estimator that splits its training rows."""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn import get_config
+from sklearn.model_selection import GridSearchCV, KFold, RandomizedSearchCV, check_cv
+from sklearn.pipeline import Pipeline
+from sklearn.utils.metadata_routing import get_routing_for_object
+from sklearn.utils.validation import check_consistent_length, has_fit_parameter
+
+from plurilabel.model_selection._holdout import part_sizes, stratified_split
+from plurilabel.model_selection._kfold import (
+    IterativeStratifiedGroupKFold,
+    IterativeStratifiedKFold,
+)
+from plurilabel.model_selection._stratification import group_numbers
+
+Split = tuple[NDArray[np.intp], NDArray[np.intp]]
+
+
+def splits_by(
+    cv: Any,
+    X: Any,
+    y: Any,
+    groups: Any = None,
+    *,
+    stratify: bool = True,
+    random_state: int | None = None,
+    **metadata: Any,
+) -> list[Split]:
+    """Row numbers of training and test parts, for any ``cv`` that scikit-learn knows.
+
+    Parameters
+    ----------
+    cv : int, cross-validation splitter, iterable of pairs of row numbers, or None
+        An int is a number of folds, of whole groups if there are any; None stands for 5.
+    X, y : n rows and their labels
+    groups : array-like of shape (n,), default=None
+        Rows of one group are never on both sides of a split: it is an error if ``cv`` separates
+        them.
+    stratify : bool, default=True
+        Whether folds, given by their number, are stratified. Folds that are not give an unbiased
+        estimate: the labels of a test part do not depend on those of its training part.
+    random_state : int, default=None
+        Seed of the folds; None deals the rows in their order.
+    **metadata : dict
+        Other parameters of ``cv.split``.
+
+    Examples
+    --------
+    >>> Y = np.array([[1, 0], [1, 0], [0, 1], [0, 1]])
+    >>> [test.tolist() for _, test in splits_by(2, Y, Y)]
+    [[0, 2], [1, 3]]
+    >>> [test.tolist() for _, test in splits_by(2, Y, Y, groups=["a", "a", "b", "b"])]
+    [[0, 1], [2, 3]]
+    """
+    n = y.shape[0] if hasattr(y, "shape") else len(y)
+    if groups is not None:
+        groups = group_numbers(groups)
+        check_consistent_length(groups, np.empty(n))
+    if cv is None or isinstance(cv, Integral):
+        folds = 5 if cv is None else int(cv)
+        _check_number(folds, n, groups)
+        shuffled = {"shuffle": random_state is not None, "random_state": random_state}
+        kind = KFold if groups is None and not stratify else IterativeStratifiedKFold
+        splitter = kind(folds, **shuffled)
+        if groups is not None:
+            splitter = IterativeStratifiedGroupKFold(folds, **shuffled)
+            # with one label that all rows have, only the sizes of the groups count
+            y = y if stratify else np.ones((n, 1), dtype=np.int8)
+    else:
+        splitter = check_cv(cv)
+    if groups is not None:
+        metadata["groups"] = groups
+    pairs = [(_rows(train), _rows(test)) for train, test in splitter.split(X, y, **metadata)]
+    _check_pairs(pairs, n, groups)
+    return pairs
+
+
+def held_out_rows(
+    n: int, share: float, groups: Any = None, *, ordered: bool = False, random_state: int
+) -> Split:
+    """Rows to learn from and rows to measure on: at random, whole groups, or the last ones.
+
+    Not stratified: a figure that is measured on the rows is then one for new rows.
+
+    Examples
+    --------
+    >>> held_out_rows(5, 0.4, ordered=True, random_state=0)
+    (array([0, 1, 2]), array([3, 4]))
+    """
+    sizes = part_sizes(n, (1 - share, share))
+    if ordered:
+        return np.arange(sizes[0]), np.arange(sizes[0], n)
+    if groups is None:
+        rows = np.random.RandomState(random_state).permutation(n)
+        return rows[: sizes[0]], rows[sizes[0] :]
+    # one label that all rows have: only the sizes of the groups count
+    alike = np.ones((n, 1), dtype=np.int8)
+    train, test, *_ = stratified_split(
+        np.arange(n), alike, sizes=(1 - share, share), groups=groups, random_state=random_state
+    )
+    return train, test
+
+
+def _rows(given: Any) -> NDArray[np.intp]:
+    rows = np.asarray(given)
+    return np.flatnonzero(rows) if rows.dtype == bool else rows.astype(np.intp)
+
+
+def _check_number(folds: int, n: int, groups: Any) -> None:
+    if folds < 2:
+        raise ValueError(f"cv must be at least 2 folds, got {folds}")
+    if folds > n:
+        raise ValueError(f"cv must be at most n_samples={n}, the number of rows, got {folds}")
+    if groups is not None and folds > (found := int(groups.max()) + 1):
+        raise ValueError(f"cv must be at most the number of groups, {found}, got {folds}")
+
+
+def _check_pairs(pairs: list[Split], n: int, groups: Any) -> None:
+    if not pairs:
+        raise ValueError("cv must have at least one split, got none")
+    for k, (train, test) in enumerate(pairs):
+        if not len(train) or not len(test):
+            raise ValueError(
+                f"cv must leave rows to train and to test, got {len(train)} and {len(test)} in "
+                f"split {k}"
+            )
+        if max(train.max(), test.max()) >= n or min(train.min(), test.min()) < 0:
+            raise ValueError(f"cv must split the {n} rows, got others in split {k}")
+        if groups is not None and np.isin(groups[test], groups[train]).any():
+            raise ValueError(
+                f"cv must keep the rows of a group together, but split {k} separates some; a "
+                "number of folds does, or scikit-learn's GroupKFold"
+            )
+
+
+def routed_splitter(cv: Any) -> Any:
+    """What a metadata router takes for ``cv``: numbers of folds and pairs of rows take groups."""
+    return cv if hasattr(cv, "split") else IterativeStratifiedGroupKFold()
+
+
+def groups_for(estimator: Any, groups: Any) -> dict[str, Any]:
+    """Parameters of ``estimator.fit``: the groups, if it splits its rows, too."""
+    if groups is None:
+        return {}
+    if get_config()["enable_metadata_routing"]:
+        wanted = get_routing_for_object(estimator).consumes("fit", ["groups"])
+        return {"groups": groups} if wanted else {}
+    if isinstance(estimator, Pipeline):
+        name, last = estimator.steps[-1]
+        return {f"{name}__{key}": value for key, value in groups_for(last, groups).items()}
+    takes = (
+        has_fit_parameter(estimator, "groups")
+        or isinstance(estimator, GridSearchCV | RandomizedSearchCV)
+        or getattr(estimator, "_has_splits", lambda: False)()  # fit has **params
+    )
+    return {"groups": groups} if takes else {}
