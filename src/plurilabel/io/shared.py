@@ -1,6 +1,7 @@
 """What other packages share with the readers of files."""
 
 from plurilabel.io._files import formats, is_table, opened
+from plurilabel.io._mat import mat_variables
 from plurilabel.io._sparse_text import xmc_blocks
 from plurilabel.io._table._csv import header_separator, sniff
 from plurilabel.io._table._encoder import (
@@ -9,7 +10,7 @@ from plurilabel.io._table._encoder import (
     unseen_categories,
     without_known_words,
 )
-from plurilabel.io._table._frame import CellError, table_module
+from plurilabel.io._table._frame import CellError, check_escapes, table_module
 from plurilabel.io._table._labels import tag_column
 from plurilabel.io._table._notation import MISSING, CellReader
 from plurilabel.io._table._rows import in_order
@@ -19,12 +20,14 @@ __all__ = [
     "MISSING",
     "CellError",
     "CellReader",
+    "check_escapes",
     "formats",
     "frame_writer",
     "header_separator",
     "imputer",
     "in_order",
     "is_table",
+    "mat_variables",
     "opened",
     "sniff",
     "table_module",
