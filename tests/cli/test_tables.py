@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import os
 import tempfile
 from pathlib import Path
 
@@ -383,3 +384,25 @@ def test_a_model_that_cannot_be_written_is_kept_elsewhere(run, mails, tmp_path, 
         done.err
     )
     assert load_model(kept).label_names == ("food", "money", "sport")
+
+
+def test_file_names_that_are_not_utf8(run, tmp_path, mails):
+    """They are in what is saved and reported, which once failed after all the work."""
+    path = tmp_path / os.fsdecode(b"caf\xe9.csv")
+    try:
+        path.write_bytes(Path(mails).read_bytes())
+    except OSError:
+        pytest.skip("file names are UTF-8 here")
+    table, model = (
+        ("--labels", "topics", "--drop", "id,body"),
+        tmp_path / os.fsdecode(b"\xe9.skops"),
+    )
+    done = run("fit", path, *table, "--learner", "MLkNN", "-o", model)
+    assert done.status == 0, done.err
+    assert load_model(model).notes["data"]["name"] == r"caf\udce9"
+    out = tmp_path / os.fsdecode(b"\xe9.csv")
+    assert run("predict", model, path, "-o", out).status == 0 and out.exists()
+    done = run("stream", path, *table, "--learners", "NoChange", "--out", tmp_path / "stream")
+    assert done.status == 0, done.err
+    report = (tmp_path / "stream" / "report.html").read_text("utf-8")
+    assert r"caf\udce9.csv" in report

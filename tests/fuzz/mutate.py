@@ -24,7 +24,7 @@ def pick(rng, choices):
 
 def mutated(rng, content):
     """A few changes to bytes and words of a file."""
-    for _ in range(1 + rng.geometric(0.5)):
+    for _ in range(rng.geometric(0.5)):
         content = pick(rng, _CHANGES)(rng, content) if content else pick(rng, EXTREMES)
     return content
 
@@ -67,7 +67,17 @@ def _line(rng, content):
     return b"".join(lines)
 
 
-_CHANGES = (_cut, _flip, _insert, _repeat, _word, _line)
+def _binary(rng, content):
+    """A number where a format of bytes may have a size or a place."""
+    width = pick(rng, (1, 2, 4, 8))
+    at = int(rng.integers(len(content) + 1))
+    at -= at % width if rng.random() < 0.7 else 0
+    value = pick(rng, NUMBERS) % 256**width
+    order = "little" if rng.random() < 0.8 else "big"
+    return content[:at] + value.to_bytes(width, order) + content[at + width :]
+
+
+_CHANGES = (_cut, _flip, _insert, _repeat, _word, _line, _binary)
 
 
 # model files ----------------------------------------------------------------------------------

@@ -4,11 +4,13 @@ import gzip
 import time
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from plurilabel import io
-from plurilabel.datasets import describe
+from plurilabel import MLkNN, io
+from plurilabel.datasets import Dataset, describe
 from plurilabel.io import FileFormatError
+from plurilabel.streams import TableStream
 
 HEAD = "@relation 'r: -C 1'\n@attribute a {0,1}\n@attribute b numeric\n"
 BLANKS = " " * 40_000
@@ -123,3 +125,81 @@ def test_null_characters_in_column_names(tmp_path):
     (tmp_path / "t.csv").write_bytes(b"\0,weight,tags\n0.1,5,red\n0.2,5,red\n")
     with pytest.raises(FileFormatError, match=r"line 1: expected column names without null"):
         io.read_table(tmp_path / "t.csv", labels="tags")
+
+
+# half of a pair of surrogates: JSON can write it, and neither pandas nor UTF-8 can hold it -----
+
+HALVES = [
+    '{"x": 1, "t": ["a"]}\n{"x": 2, "t": ["\\ud800"]}\n',
+    '{"x": 1, "t": ["a"]}\n{"x": 2, "\\udc00y": 1, "t": ["b"]}\n',
+    '{"x": 1, "c": "\\ud83d\\ude00", "t": ["a"]}\n{"x": 2, "c": "\\ud83dx", "t": ["b"]}\n',
+]
+
+
+@pytest.mark.parametrize("text", HALVES)
+def test_halves_of_surrogates_are_named(tmp_path, text):
+    rows = f"[{text.strip()}]".replace("}\n", "},\n")
+    for name, content in (("a.jsonl", text), ("a.json", text), ("b.json", rows)):
+        path = tmp_path / name
+        path.write_text(content)
+        with pytest.raises(FileFormatError, match=rf"{name}, line 2: expected valid Unicode"):
+            io.read_table(path, labels="t")
+    with pytest.raises(FileFormatError, match="line 2: expected valid Unicode"):
+        list(TableStream(tmp_path / "a.jsonl", labels="t"))
+
+
+def test_pairs_of_surrogates_and_escaped_backslashes_are_read(tmp_path):
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"c": "\\ud83d\\ude00", "t": ["a"]}\n{"c": "\\\\ud800", "t": ["\\u00e9"]}\n')
+    data = io.read_table(path, labels="t", encode=False)
+    assert data.X["c"].tolist() == ["\U0001f600", r"\ud800"] and data.label_names == ("a", "é")
+
+
+def test_halves_of_surrogates_in_memory_are_named():
+    frame = pd.DataFrame({"c": pd.Series(["a", "\ud800"], dtype=object), "t": [["a"], ["b"]]})
+    with pytest.raises(
+        ValueError, match=r"column 'c', row 1: expected valid Unicode, got '.ud800"
+    ):
+        io.read_table(frame, labels="t")
+    frame = pd.DataFrame({"c": [1, 2], "t": [["a"], ["\ud800"]]})
+    with pytest.raises(ValueError, match=r"column 't', row 1: expected tags in valid Unicode"):
+        io.read_table(frame, labels="t")
+    frame.columns = pd.Index(["c\ud800", "t"], dtype=object)
+    with pytest.raises(ValueError, match=r"expected column names in valid Unicode, got 'c.ud800'"):
+        io.read_table(frame, labels="t")
+    for y in ([["a"], ["\ud800"]], ["a", "\ud800"]):
+        with pytest.raises(ValueError, match=r"of y must be valid Unicode, got '.ud800'"):
+            MLkNN(1).fit([[0.0], [1.0]], y)
+    with pytest.raises(ValueError, match=r"label_names must be valid Unicode, got '.ud800'"):
+        Dataset(np.eye(2), np.eye(2), label_names=["a", "\ud800"])
+
+
+# raw errors that mutated files have shown -----------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "header", ["{'descr': '<f8', 'fortran_order': False, 'shape': (2, 2, ", "{'descr': {", "{1: (",
+               "{'descr': '<f8', 'fortran_order': False, 'shape': (99999999, 99999)}"]
+)  # fmt: skip
+def test_damaged_headers_of_numpy_are_named(tmp_path, header):
+    text = header.encode().ljust(117) + b"\n"
+    (tmp_path / "e.npy").write_bytes(b"\x93NUMPY\x01\x00\x76\x00" + text + bytes(32))
+    frame = pd.DataFrame({"x": [1, 2], "t": [["a"], ["b"]]})
+    with pytest.raises(FileFormatError, match="e.npy: expected an array of numpy"):
+        io.read_table(frame, labels="t", embeddings=tmp_path / "e.npy")
+
+
+def test_a_header_of_a_stream_with_a_lone_return(tmp_path):
+    (tmp_path / "a.csv").write_bytes(b"x,y\rz,t\n1,2,a\n")
+    with pytest.raises(FileFormatError, match="a.csv, line 1: new-line character"):
+        list(TableStream(tmp_path / "a.csv", labels="t"))
+
+
+@pytest.mark.parametrize("sep", ["§", '"', "\n", ",,"])
+def test_separators_that_pandas_cannot_take(tmp_path, sep):
+    path = tmp_path / "a.csv"
+    path.write_text(f"sep={sep}\nx,t\n1,a\n", encoding="utf-16")
+    with pytest.raises(ValueError, match="sep must be a single character of ASCII"):
+        io.read_table(path, labels="t", sep=sep)
+    with pytest.raises(ValueError, match=r"a\.csv, line|labels names a column"):
+        io.read_table(path, labels="t")

@@ -8,7 +8,7 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
-from plurilabel import MLkNN, ThresholdClassifier
+from plurilabel import AutoClassifier, MLkNN, ThresholdClassifier
 from plurilabel.datasets import Dataset
 from plurilabel.io import (
     read_table,
@@ -19,7 +19,7 @@ from plurilabel.io import (
     write_xmc,
 )
 from plurilabel.learners import make_learner
-from plurilabel.models import Model
+from plurilabel.models import Model, train
 
 X = np.array([[0, 1.5, 2], [3, 0, 1], [4, 5, 0], [1, 1, 1]])
 Y = np.array([[1, 0], [0, 1], [1, 1], [0, 0]])
@@ -209,3 +209,44 @@ def test_the_separator_of_columns_is_kept(tmp_path):
     other = tmp_path / "b.csv"
     other.write_text("x|tags\n1|u\n")
     assert model.read(other, sep="|").X["x"].tolist() == [1]
+
+
+# text among numbers -----------------------------------------------------------------------------
+
+TABLE = pd.DataFrame({"x": [0.5, 1, 2, 3], "c": list("abab"), "l": [1, 0, 1, 0]})
+WRONG = pd.DataFrame({"x": [0.5, "oops", 2], "c": ["a", "b", "b"]})
+NAMED = "column 'x', row 1: expected a number, got 'oops'"
+
+
+def fitted_on_a_frame(how):
+    """Models that were fitted on a frame with a column of numbers."""
+    frame = read_table(TABLE, labels=["l"], encode=False).X
+    if how == "train":
+        return train(TABLE, labels=["l"], learner="MLkNN(n_neighbors=1)")
+    if how == "learner":
+        return Model.of(MLkNN(1).fit(TABLE[["x"]], TABLE[["l"]]))
+    numbers = {"imputer": SimpleImputer(strategy="median"), "as they are": "passthrough"}
+    before = table_encoder(frame, numbers=numbers[how])
+    return Model.of(make_pipeline(before, MLkNN(1)).fit(frame, TABLE[["l"]]))
+
+
+@pytest.mark.parametrize("how", ["train", "learner", "imputer", "as they are"])
+def test_text_in_a_column_of_numbers_is_named(tmp_path, how):
+    model = fitted_on_a_frame(how)
+    assert len(model.predict(WRONG.assign(x=[0.5, "1", 2]))) == 3  # a number, if in quotes
+    for rows in (WRONG, WRONG.to_dict("records")):
+        for ask in (model.predict, model.predict_proba, model.explain):
+            with pytest.raises(ValueError, match=f"^{NAMED}$"):
+                ask(rows)
+    WRONG.to_csv(tmp_path / "new.csv", index=False)
+    with pytest.raises(ValueError, match="line 3: column 'x': expected a number, got 'oops'"):
+        model.predict(tmp_path / "new.csv")
+
+
+def test_text_in_a_column_of_numbers_of_an_automatic_classifier():
+    frame = pd.concat([TABLE] * 10, ignore_index=True)
+    learner = AutoClassifier(portfolio=[MLkNN(1)], cv=2).fit(frame[["x", "c"]], frame[["l"]])
+    with pytest.raises(ValueError, match=NAMED):
+        learner.predict(WRONG)
+    with pytest.raises(ValueError, match=NAMED):
+        MLkNN(1).fit(WRONG[["x"]], [[0], [1], [1]])

@@ -6,8 +6,14 @@ import math
 from array import array
 
 import numpy as np
+import pandas as pd
 import pytest
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import make_pipeline
 
+from plurilabel import MLkNN
+from plurilabel.io import read_table, table_encoder
+from plurilabel.models import Model
 from plurilabel.serve import Ask, BadInput, Service
 from tests.serve.problems import lazy, notes, records
 
@@ -157,3 +163,14 @@ def test_corrections_that_cannot_be_stored_or_learned(service):
     row = {**records(table.drop(columns="tags"))[0], "length": "inf"}
     with pytest.raises(BadInput, match=r"^row 0, column 'length': .* number is infinite"):
         Service(model).correct([{"features": row, "labels": ["dog"]}])
+
+
+def test_text_in_a_column_of_numbers_is_named():
+    """A pipeline of the user's own: its imputer would speak of a median strategy."""
+    frame = pd.DataFrame({"x": [0.5, 1, 2, 3], "c": list("abab"), "l": [1, 0, 1, 0]})
+    X = read_table(frame, labels=["l"], encode=False).X
+    before = table_encoder(X, numbers=SimpleImputer(strategy="median"))
+    service = Service(Model.of(make_pipeline(before, MLkNN(1)).fit(X, frame[["l"]])))
+    with pytest.raises(BadInput, match="column 'x', row 1: expected a number, got 'oops'"):
+        service.predict([{"x": 1, "c": "a"}, {"x": "oops", "c": "b"}])
+    service.close()

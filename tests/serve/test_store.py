@@ -4,6 +4,7 @@ import os
 import shutil
 import sqlite3
 import subprocess
+from contextlib import closing
 
 import pytest
 
@@ -74,6 +75,22 @@ def test_one_process_at_a_time(tmp_path):
     with pytest.raises(StoreError, match="in use by another process"):
         Store(tmp_path / "log.db", {})
     store.close()
+
+
+def test_a_damaged_file_is_named(tmp_path):
+    path = tmp_path / "a.db"
+    store = Store(path, {"model": "m"})
+    store.append([store.new(1, row=7, labels=["sea"])])
+    store.close()
+    content = path.read_bytes()
+    for changed in (content.replace(b'["sea"]', b'["sea"}'), content[:8192] + b"\xff" * 4096):
+        path.write_bytes(changed)
+        problem = r"a\.db (is damaged|cannot be used)"
+        with (
+            pytest.raises(StoreError, match=problem),
+            closing(Store(path, {"model": "m"})) as store,
+        ):
+            store.entries()
 
 
 def corrected(path, n=3):

@@ -39,6 +39,7 @@ from sklearn.utils.validation import (
 from plurilabel._core.blocks import (
     canonical,
     dense,
+    naming_text,
     on_host,
     refuse_dates,
     refuse_masked,
@@ -64,6 +65,7 @@ from plurilabel._core.labels import (
     tag_matrix,
 )
 from plurilabel._core.unknown import UnknownLabels, known_part
+from plurilabel._core.words import check_unicode
 
 __all__ = [
     "CUTS",
@@ -101,7 +103,8 @@ def validate_features(estimator: Any, X: Any, *, reset: bool, **form: Any) -> An
     refuse_masked(X, "X")
     refuse_dates(X, "X")
     form = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], **form}
-    return short_indices(validate_data(estimator, canonical(X), reset=reset, **form))
+    with naming_text(X):
+        return short_indices(validate_data(estimator, canonical(X), reset=reset, **form))
 
 
 class AllOrNothing:
@@ -377,6 +380,7 @@ class MultiLabelClassifier(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
             check_classification_targets(flat)
             self.classes_ = np.unique(flat if classes is None else np.asarray(classes))
             names = [str(c) for c in self.classes_]
+            check_unicode(names, "the classes of y")
             Y = one_hot(flat, self.classes_)
         if Y.shape[1] == 0:
             raise ValueError("y must have at least one label (column), got 0")

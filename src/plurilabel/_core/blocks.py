@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import date, time, timedelta
 from typing import Any
 
@@ -141,6 +142,34 @@ def _object_kind(values: Any) -> str:
         if isinstance(value, date | time | np.datetime64):
             return "M"
     return ""
+
+
+@contextmanager
+def naming_text(X: Any, columns: Iterable[str] | None = None) -> Iterator[None]:
+    """An error about text among numbers names column, row and value, if X is a data frame.
+
+    By default all columns should hold numbers.
+    """
+    try:
+        yield
+    except ValueError as error:
+        if "could not convert string" not in str(error) or not hasattr(X, "iloc"):
+            raise
+        for name in X.columns if columns is None else columns:
+            if (row := _first_text(X[name])) is not None:
+                problem = f"expected a number, got {X[name].iloc[row]!r:.60}"
+                raise ValueError(f"column {name!r}, row {row}: {problem}") from None
+        raise
+
+
+def _first_text(column: Any) -> int | None:
+    """The first row with a text that is not a number."""
+    for row, cell in enumerate(column if column.ndim == 1 and column.dtype.kind in "OSUT" else ()):
+        try:
+            float(cell) if isinstance(cell, str) else None
+        except ValueError:
+            return row
+    return None
 
 
 def canonical(matrix: Any) -> Any:

@@ -20,6 +20,7 @@ from sklearn.utils.validation import column_or_1d
 
 from plurilabel._core.blocks import canonical, is_missing, on_host, refuse_masked
 from plurilabel._core.limits import check_size
+from plurilabel._core.words import check_unicode
 
 LabelMatrix: TypeAlias = Any
 """Labels as the hooks see them: an ndarray or a csr_array of 0 and 1 in int8, one column per
@@ -36,7 +37,11 @@ def column_names(Y: Any) -> list[str] | None:
     (['sea', 'sun'], None)
     """
     columns = getattr(Y, "columns", None)
-    return None if columns is None else [str(name) for name in columns]
+    if columns is None:
+        return None
+    names = [str(name) for name in columns]
+    check_unicode(names, "column names")
+    return names
 
 
 class NumberedNames(Sequence[str]):
@@ -272,6 +277,7 @@ def tag_matrix(
             stacklevel=6,
         )
     names = sorted(set().union(*sets)) if known is None else known
+    check_unicode(names, "the tags of y")
     if names and set(names) <= {"0", "1"}:
         raise ValueError("y must hold only 0 and 1, got values that are text, '0' and '1'")
     place = {name: j for j, name in enumerate(names)}

@@ -102,9 +102,21 @@ def _is_alive(process: int) -> bool:
 def write_json(path: Path, content: Mapping[str, Any]) -> None:
     """Write a file that appears complete or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    text = json.dumps(content, ensure_ascii=False, allow_nan=False, indent=1)
+    text = json_bytes(content, allow_nan=False, indent=1)
     with write_atomic(path) as stream:
-        stream.write(text.encode())
+        stream.write(text)
+
+
+def json_bytes(content: Any, **options: Any) -> bytes:
+    """JSON in UTF-8; what UTF-8 cannot hold, as in a file name of other bytes, is escaped.
+
+    Examples
+    --------
+    >>> json_bytes(["é", "\\udcff"]) == '["é", "\\\\udcff"]'.encode()
+    True
+    """
+    # every backslash of the text is an escape of JSON already, and so is that of a code
+    return json.dumps(content, ensure_ascii=False, **options).encode(errors="backslashreplace")
 
 
 def read_json(path: Path) -> Any:

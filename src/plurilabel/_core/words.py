@@ -8,7 +8,10 @@ import unicodedata
 from collections.abc import Container, Iterable, Sequence
 from typing import Any
 
-NUMBER = re.compile(r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?|inf)", re.IGNORECASE)
+NUMBER = re.compile(
+    r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?|inf(?:inity)?)",
+    re.IGNORECASE | re.ASCII,  # in Unicode a dotless i is an i, too
+)
 """A decimal number in a file."""
 
 NO_YES = {"0": 0, "1": 1, "false": 0, "true": 1, "no": 0, "yes": 1, "n": 0, "y": 1, "f": 0, "t": 1}
@@ -114,6 +117,26 @@ def shortened(text: str, most: int = 60) -> str:
     return kept + "…"
 
 
+def is_unicode(text: str) -> bool:
+    """Whether UTF-8 can hold a text: not half of a pair of surrogates, as JSON can write it.
+
+    Examples
+    --------
+    >>> is_unicode("sea"), is_unicode("\\ud800")
+    (True, False)
+    """
+    try:
+        return text.isascii() or text.encode() is not None
+    except UnicodeEncodeError:
+        return False
+
+
+def check_unicode(names: Iterable[str], what: str) -> None:
+    """Refuse names that could be used, but neither printed nor saved."""
+    if (wrong := next((name for name in names if not is_unicode(name)), None)) is not None:
+        raise ValueError(f"{what} must be valid Unicode, got {wrong!r}")
+
+
 def first_repeated(names: Iterable[str]) -> str | None:
     """The first name that was there before, None if all differ.
 
@@ -146,8 +169,8 @@ def similar(name: str, names: Sequence[str]) -> str | None:
     return close[0] if close else None
 
 
-CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
-"""What steers a terminal, but for line ends and tabs."""
+CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+"""What steers a terminal, but for line ends and tabs, or cannot be printed: half a surrogate."""
 
 
 def printable(text: str) -> str:

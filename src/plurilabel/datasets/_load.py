@@ -14,8 +14,6 @@ from urllib.error import URLError
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.io import loadmat
-from scipy.io.matlab import MatReadError
 from sklearn.datasets import fetch_openml, load_digits
 
 from plurilabel._core.blocks import stack_rows
@@ -23,6 +21,7 @@ from plurilabel._core.data.dataset import Dataset
 from plurilabel._core.words import NO_YES
 from plurilabel.datasets._describe import describe
 from plurilabel.io import FileFormatError, read_arff, write_arff
+from plurilabel.io.shared import mat_variables
 
 
 @dataclass(frozen=True)
@@ -200,10 +199,15 @@ def _join(parts: list[Dataset], paths: list[Path]) -> Dataset:
     return replace(first, X=X, Y=Y, train=train, test=test)
 
 
+_MAT_NAMES = {"features", "raw_data", "labels", "bags", "targets", "train_data", "train_target",
+              "test_data", "test_target"}  # fmt: skip
+
+
 def _read_mat(path: Path, kind: str) -> Dataset:
+    content = mat_variables(path, _MAT_NAMES)
     try:
-        return _mat_arrays(loadmat(path), kind)
-    except (KeyError, MatReadError, NotImplementedError, TypeError, ValueError) as error:
+        return _mat_arrays(content, kind)
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
         problem = f"expected the published MATLAB v5 file of this dataset, got: {error}"
         raise FileFormatError(path, None, problem) from None
 
@@ -214,7 +218,7 @@ def _mat_arrays(content: dict[str, Any], kind: str) -> Dataset:
         name, dtype = ("raw_data", np.int64) if kind == "grades" else ("labels", np.float64)
         return Dataset(content["features"].astype(np.float64), content[name].astype(dtype))
     if "bags" in content:
-        X = np.stack([np.asarray(bag, dtype=np.float64) for bag in content["bags"].ravel()])
+        X = np.stack([np.asarray(bag, dtype=np.float64) for bag in content["bags"]])
         return Dataset(X, (content["targets"].T > 0).astype(np.int64))
     X = np.vstack([content["train_data"], content["test_data"]]).astype(np.float64)
     Y = np.hstack([content["train_target"], content["test_target"]]).T > 0

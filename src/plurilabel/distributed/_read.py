@@ -200,20 +200,24 @@ def _parquet(files: list[str], rows: int) -> _Table:
 def _parquet_footer(path: str) -> tuple[dict[str, bool], list[int]]:
     """Columns, each with whether it holds numbers, and the sizes of the row groups."""
     arrow, parquet = table_module("pyarrow"), table_module("pyarrow.parquet")
+    tests = arrow.types.is_integer, arrow.types.is_floating, arrow.types.is_boolean
     try:
         with parquet.ParquetFile(path) as file:
             schema, about = file.schema_arrow, file.metadata
-    except (OSError, arrow.ArrowException) as error:
+        columns = {field.name: any(test(field.type) for test in tests) for field in schema}
+    except (OSError, arrow.ArrowException, UnicodeError) as error:
         raise FileFormatError(path, None, f"is not a Parquet file: {error}") from None
-    tests = arrow.types.is_integer, arrow.types.is_floating, arrow.types.is_boolean
-    columns = {field.name: any(test(field.type) for test in tests) for field in schema}
     return columns, [about.row_group(i).num_rows for i in range(about.num_row_groups)]
 
 
 def _load_groups(path: str, groups: list[int], names: list[str]) -> Any:
     parquet = table_module("pyarrow.parquet")
-    with parquet.ParquetFile(path) as file:
-        return file.read_row_groups(groups, columns=names).to_pandas()
+    try:
+        with parquet.ParquetFile(path) as file:
+            return file.read_row_groups(groups, columns=names).to_pandas()
+    except Exception as error:  # damaged files lead pyarrow and pandas to all kinds of them
+        words = " ".join(str(error).split())[:200]
+        raise FileFormatError(path, None, f"expected a Parquet file: {words}") from None
 
 
 def _csv(files: list[str], rows: int) -> _Table:

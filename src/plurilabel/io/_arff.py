@@ -19,7 +19,7 @@ from plurilabel._core.blocks import dense, row_blocks
 from plurilabel._core.data.dataset import Dataset, Matrix
 from plurilabel._core.records import write_atomic
 from plurilabel._core.unknown import known_part
-from plurilabel._core.words import first_repeated, similar
+from plurilabel._core.words import check_unicode, first_repeated, similar
 from plurilabel.io._arff_columns import Columns
 from plurilabel.io._arff_header import parse_label_xml, quote, read_header, write_label_xml
 from plurilabel.io._arff_rows import read_bags, read_rows, relational
@@ -367,9 +367,7 @@ def _check_names(dataset: Dataset) -> None:
     if (twice := first_repeated(names)) is not None:
         problem = "dataset must have different names for all its labels and features"
         raise ValueError(f"{problem}, got {twice!r} twice")
-    for name in names:
-        if any("\ud800" <= c <= "\udfff" for c in name):
-            raise ValueError(f"{name!r} has a character that UTF-8 cannot hold")
+    check_unicode([dataset.name, dataset.citation], "name and citation of a dataset")
 
 
 def _relation(dataset: Dataset, with_count: bool) -> str:

@@ -25,7 +25,7 @@ MOST_UNPACKED = "PLURILABEL_MOST_UNPACKED"
 _LARGEST, _SMALL, _RATIO = 1 << 34, 10**8, 200
 _BUFFER = 1 << 17
 
-NUMBER_OR_NAN = re.compile(rf"{NUMBER.pattern}|[+-]?(?:nan|infinity)", re.IGNORECASE)
+NUMBER_OR_NAN = re.compile(rf"{NUMBER.pattern}|[+-]?nan", NUMBER.flags)
 """A number in an ARFF, LIBSVM or XMC file."""
 
 
@@ -131,13 +131,16 @@ def not_utf8(path: AnyPath) -> FileFormatError:
 def plain_name(path: AnyPath) -> str:
     """Name of a dataset after its file, without ``.gz`` and the suffix before it.
 
+    Bytes that are not UTF-8 become codes: the name is printed, and written into files.
+
     Examples
     --------
     >>> plain_name("somewhere/films.csv.gz")
     'films'
     """
     file = Path(path)
-    return (file.with_suffix("") if file.suffix == ".gz" else file).stem
+    name = (file.with_suffix("") if file.suffix == ".gz" else file).stem
+    return name.encode(errors="backslashreplace").decode()
 
 
 class Format(NamedTuple):

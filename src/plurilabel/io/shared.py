@@ -1,10 +1,11 @@
 """What other packages share with the readers of files."""
 
 from plurilabel.io._files import formats, is_table, opened
+from plurilabel.io._mat import mat_variables
 from plurilabel.io._sparse_text import xmc_blocks
 from plurilabel.io._table._csv import header_separator, sniff
 from plurilabel.io._table._encoder import imputer, uncentred
-from plurilabel.io._table._frame import CellError, table_module
+from plurilabel.io._table._frame import CellError, check_escapes, table_module
 from plurilabel.io._table._labels import tag_column
 from plurilabel.io._table._notation import MISSING, CellReader
 from plurilabel.io._table._rows import in_order
@@ -21,6 +22,7 @@ __all__ = [
     "CellError",
     "CellReader",
     "as_table",
+    "check_escapes",
     "formats",
     "frame_writer",
     "header_separator",
@@ -28,6 +30,7 @@ __all__ = [
     "in_order",
     "is_table",
     "is_texts",
+    "mat_variables",
     "opened",
     "sniff",
     "table_module",

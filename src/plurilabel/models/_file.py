@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from plurilabel._core.base import default_feature_names
 from plurilabel._core.compat import versions
-from plurilabel._core.records import write_atomic
+from plurilabel._core.records import json_bytes, write_atomic
 from plurilabel._core.words import shortened
 from plurilabel.distributed import DaskLazyClassifier
 from plurilabel.models._audit import is_bomb, is_packed, refused, trusted_types, unpacked
@@ -109,7 +109,7 @@ def save_model(
             f"a model file cannot hold {strange[0]}, since it could not be loaded again: only "
             "types of plurilabel, scikit-learn, scipy and numpy are trusted"
         )
-    about = {_ABOUT: json.dumps(_about(model), ensure_ascii=False)}
+    about = {_ABOUT: json_bytes(_about(model)).decode()}
     with write_atomic(path) as stream:
         size = write(stream, content, arrays, about, 3 if compress is True else int(compress))
         if compress and is_bomb(stream.tell(), size):

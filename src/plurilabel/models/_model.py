@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
 from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Self
@@ -18,9 +19,9 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from plurilabel import metrics
+from plurilabel import io, metrics
 from plurilabel._core.base import CUTS, default_feature_names, names_or_default
-from plurilabel._core.blocks import dense, row_blocks
+from plurilabel._core.blocks import dense, naming_text, row_blocks
 from plurilabel._core.compat import safe_indexing
 from plurilabel._core.data.dataset import Dataset
 from plurilabel._core.explanation.contributions import Contributions
@@ -251,12 +252,13 @@ class Model:
     ) -> list[Any]:
         """Explanations, as from :meth:`explain`, for rows that :meth:`read` has read."""
         named = renamed(self.estimator, self.label_names)
-        found = explain(
-            getattr(named, "best_estimator_", named),
-            X,
-            feature_names=feature_names,
-            reference=reference,
-        )
+        with self._naming_text(X):
+            found = explain(
+                getattr(named, "best_estimator_", named),
+                X,
+                feature_names=feature_names,
+                reference=reference,
+            )
         return [
             replace(one, label_names=self.label_names) if isinstance(one, Contributions) else one
             for one in found
@@ -264,7 +266,8 @@ class Model:
 
     def label_sets(self, X: Any) -> list[tuple[str, ...]]:
         """Label sets by name of rows that :meth:`read` has read."""
-        Z = self.estimator.predict(X)
+        with self._naming_text(X):
+            Z = self.estimator.predict(X)
         if np.ndim(Z) == 1 and not sparse.issparse(Z):
             if len(self.label_names) != 1:  # one class each
                 return [(str(label),) for label in Z.tolist()]
@@ -278,7 +281,8 @@ class Model:
     def scores(self, X: Any) -> NDArray[Any]:
         """Scores (n, q) of rows that :meth:`read` has read."""
         q = len(self.label_names)
-        S = dense(metrics.label_scores(self.estimator, X, n_labels=q))
+        with self._naming_text(X):
+            S = dense(metrics.label_scores(self.estimator, X, n_labels=q))
         if S.shape[1] == 1 and q == 2:  # two classes: positive for the second
             S = np.hstack([-S, S])
         if S.shape[1] != q:
@@ -314,6 +318,11 @@ class Model:
                 if isinstance(found := getattr(part, name, None), ThresholdStrategy):
                     return found, part.nonempty_
         return None, False
+
+    def _naming_text(self, X: Any) -> AbstractContextManager[None]:
+        """Errors about text in a column of numbers name it: a user's own frame is not typed."""
+        kinds = {} if self.encoder is None else io.column_kinds(self.encoder)
+        return naming_text(X, [n for n, kind in kinds.items() if kind == "numbers"] or None)
 
     def trained_on(self, rows: ModelRows) -> bool:
         """Whether the model was trained on these rows, which :meth:`read` has read with labels."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 
 from plurilabel._core.blocks import dense
+from plurilabel._core.records import json_bytes
 from plurilabel._core.words import no_formula
 from plurilabel.models import Model
 from plurilabel.serve._training import Trained
@@ -154,7 +154,7 @@ def exported(
         record = {name: row.get(name, nothing) for name in columns}
         records.append(record | _label_cells(model, names, format))
     if format == "jsonl":
-        return "".join(json.dumps(r, ensure_ascii=False) + "\n" for r in records).encode()
+        return b"".join(json_bytes(record) + b"\n" for record in records)
     head = [*columns, *_label_cells(model, (), format)]
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")

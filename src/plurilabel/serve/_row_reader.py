@@ -19,7 +19,7 @@ from scipy import sparse
 
 from plurilabel import io
 from plurilabel._core.blocks import dense
-from plurilabel._core.words import counted, listed, shortened
+from plurilabel._core.words import counted, is_unicode, listed, shortened
 from plurilabel.io.shared import unseen_categories, without_known_words
 from plurilabel.models import Model, ModelRows
 
@@ -412,10 +412,8 @@ def json_value(value: Any) -> Any:
 
 def check_text(value: str, row: int, column: str | None, what: str = "the text") -> None:
     """Reject a text that cannot be encoded as UTF-8."""
-    try:
-        value.encode()
-    except UnicodeEncodeError:  # a lone surrogate
-        raise BadInput(f"{what} is not valid Unicode", row=row, column=column) from None
+    if not is_unicode(value):
+        raise BadInput(f"{what} is not valid Unicode", row=row, column=column)
 
 
 def _kind(value: Any) -> str:

@@ -131,7 +131,7 @@ class Store:
         """Name the file and the problem in errors of SQLite."""
         try:
             yield
-        except sqlite3.Error as error:
+        except (sqlite3.Error, UnicodeError) as error:  # some have words of the file in them
             if "locked" in str(error):
                 raise StoreError(f"{self.path} is in use by another process") from None
             code = getattr(error, "sqlite_errorcode", None)

@@ -317,7 +317,15 @@ def as_lists(readings: Any, start: int) -> Any:
 def read_plan(folder: Path) -> dict[str, Any] | None:
     """The plan in a folder, None if there is none; an error if it is that of something else."""
     types = {"key": str, "learners": dict, "protocol": dict, "drifts": list, "versions": dict}
-    return records.read_plan(folder, "stream", FORMAT, types)
+    plan = records.read_plan(folder, "stream", FORMAT, types)
+    try:
+        if plan is not None:  # all that is made of it
+            protocol = plan["protocol"]
+            empty_readings(plan["learners"], protocol["measures"], kinds_of(protocol))
+            [Drift(*drift) for drift in plan["drifts"]]
+    except (KeyError, TypeError) as error:
+        raise ValueError(f"plan.json in {folder} is broken: {error!r}") from None
+    return plan
 
 
 def part_path(folder: Path, row: int) -> Path:
@@ -330,11 +338,11 @@ def read_parts(folder: Path, plan: Mapping[str, Any]) -> tuple[Readings, dict[st
     protocol = plan["protocol"]
     readings = empty_readings(plan["learners"], protocol["measures"], kinds_of(protocol))
     for path in sorted((folder / "readings").glob("[0-9]*.json")):
-        part = read_json(path)
-        if part is None:
+        try:
+            extend(readings, read_json(path))
+        except (AttributeError, KeyError, OverflowError, TypeError, ValueError):
             raise ValueError(
                 f"{path} is broken; replace it with fresh=True, or use another folder"
-            )
-        extend(readings, part)
+            ) from None
     end = read_json(folder / "finished.json")
     return readings, end if isinstance(end, dict) else {}

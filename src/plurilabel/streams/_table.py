@@ -8,6 +8,7 @@ import io
 import json
 import os
 import sys
+import zlib
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain
@@ -17,7 +18,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 
 from plurilabel._core.words import NO_YES, first_repeated, shortened, similar
 from plurilabel.io import FileFormatError, file_format
-from plurilabel.io.shared import CellReader, header_separator, opened
+from plurilabel.io.shared import CellReader, check_escapes, header_separator, opened
 from plurilabel.streams._stream import Row, Stream
 
 LONGEST = 1 << 24  # bytes of a line; beyond that, the file is not what it seems
@@ -149,7 +150,7 @@ class TableStream(Stream):
             for line, cells in rows(stream):
                 try:
                     yield self._x(cells), self._y(cells, tags)
-                except ValueError as error:
+                except (ValueError, RecursionError) as error:  # lists in lists
                     raise self._error(line, str(error)) from None
 
     @contextmanager
@@ -166,7 +167,7 @@ class TableStream(Stream):
         try:
             packed = buffered.peek(2)[:2] == b"\x1f\x8b"
             yield cast(BinaryIO, gzip.GzipFile(fileobj=buffered) if packed else buffered)
-        except (EOFError, gzip.BadGzipFile) as error:
+        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
             raise self._error(None, f"the gzip stream is broken: {error}") from None
         finally:
             buffered.detach()  # the stream stays open: it is not ours
@@ -186,7 +187,10 @@ class TableStream(Stream):
     def _csv_rows(self, stream: BinaryIO) -> Iterator[tuple[int, dict[str, Any]]]:
         lines = self._lines(stream)
         first = next(lines, "")
-        sep = self.sep or header_separator(first, set(self._label_columns))
+        try:
+            sep = self.sep or header_separator(first, set(self._label_columns))
+        except csv.Error as error:
+            raise self._error(1, str(error)) from None
         reader = csv.reader(chain([first], lines), delimiter=sep, strict=True)
         names: list[str] | None = None
         try:
@@ -216,6 +220,7 @@ class TableStream(Stream):
                 raise self._error(number, f"not JSON: {error}") from None
             if not isinstance(cells, dict):
                 raise self._error(number, f"expected an object, got {shortened(line.strip(), 40)}")
+            check_escapes(self.path, number, line)
             yield number, cells
 
     def _check_columns(self, names: list[str]) -> None:

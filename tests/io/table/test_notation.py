@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from plurilabel.io import FileFormatError, read, read_further, read_table
+from plurilabel.io._table._csv import sniff
 from plurilabel.io._table._notation import date_of, has_comma, number_of, orders_of
 
 # numbers ------------------------------------------------------------------------------------
@@ -44,12 +45,120 @@ from plurilabel.io._table._notation import date_of, has_comma, number_of, orders
         ("1.2.3", None, None),
         ("%", None, None),
         ("5 kg", None, None),
+        ("5$50", None, None),
+        ("1%5", None, None),
+        ("2£000", None, None),
+        ("-$5", -5, -5),
+        ("$ -5", -5, -5),
+        ("$5%", None, None),
+        ("5-", None, None),
+        ("(+5)", None, None),
+        ("1'234 567", None, None),
+        ("1,234'567", None, None),
+        ("1 2", None, None),
+        ("1-2", None, None),
+        ("1e", None, None),
+        ("0x10", None, None),
+        ("1_000", None, None),
+        ("١٢", None, None),
+        ("-Infinity", -np.inf, -np.inf),
+        ("ınf", None, None),  # a dotless i, which is an i where case is ignored
+        ("nan", None, None),
         ("", None, None),
     ],
 )
 def test_numbers(text, point, comma):
     assert number_of(text) == point
     assert number_of(text, comma=True) == comma
+
+
+def twin(text, mark):
+    """The value by a strict grammar: sign, currency, digits in equal groups, mark, exponent."""
+    for blank in "\u00a0\u202f\u2009":
+        text = text.replace(blank, " ")
+    text, factor, money = text.replace("−", "-").replace("’", "'"), 1, "$€£¥%"
+    bracketed = text[:1] == "(" and text[-1:] == ")"
+    if bracketed:
+        text, factor = text[1:-1], -1
+    signs = 0
+    after_sign = text[1:] if text[:1] in ("+", "-") else text
+    if after_sign and after_sign[0] in money:
+        text = text[: len(text) - len(after_sign)] + after_sign[1:].lstrip(" ")
+    elif text and text[-1] in money:
+        text = text[:-1].rstrip(" ")
+    if text and text[0] in "+-":
+        signs, factor, text = 1, factor * (-1 if text[0] == "-" else 1), text[1:]
+    if bracketed and signs:
+        return None
+    if text.lower() in ("inf", "infinity") and text.isascii():
+        return factor * np.inf
+    mantissa, e, exponent = text.replace("E", "e").partition("e")
+    whole, point, decimals = mantissa.partition(mark)
+    power = exponent[1:] if exponent[:1] in ("+", "-") else exponent
+    between = {letter for letter in whole if letter not in "0123456789"}
+    if between:
+        groups = whole.split(between.pop())
+        right = 0 < len(groups[0]) < 4 and groups[0][0] != "0" and {*map(len, groups[1:])} == {3}
+        if between or not right or e or (point and not decimals):
+            return None
+        if not set(whole) <= set("0123456789 '" + {".": ",", ",": "."}[mark]):
+            return None
+        whole = "".join(groups)
+    if not set(whole + decimals + power) <= set("0123456789") or not whole + decimals:
+        return None
+    if e and not power:
+        return None
+    return factor * float(f"{whole or 0}.{decimals or 0}e{exponent or 0}")
+
+
+# pieces of numbers, put together in any order
+CELLS = st.lists(
+    st.sampled_from([*"0123456789", "234", "000", *"..,,''  +-−$€%()eE_x", "\u00a0", "’", "inf",
+                     "infinity", "nan", "١", "ı", "1e5", "1,234", "1.234,5"]),
+    min_size=1, max_size=6,
+).map("".join)  # fmt: skip
+
+
+@given(CELLS, st.booleans())
+@settings(max_examples=1500, deadline=None, derandomize=True)
+def test_what_reads_as_a_number_is_one_by_a_strict_grammar(text, comma):
+    assert number_of(text, comma=comma) == twin(text, "," if comma else ".")
+
+
+@pytest.mark.parametrize("mark", [".", ","])
+@given(cells=st.lists(CELLS.map(str.strip), min_size=1, max_size=3))
+@settings(max_examples=60, deadline=None, derandomize=True)
+def test_files_and_frames_have_the_same_numbers(tmp_path_factory, mark, cells):
+    """What pandas reads as a number in a CSV file is one by the same grammar."""
+    path = tmp_path_factory.mktemp("cells") / "t.csv"
+    lines = [f'"{cell}",{i % 2}' for i, cell in enumerate(cells)]
+    path.write_text("\n".join(["x,l", *lines]), "utf-8")
+    values = sniff(path).read(set(), mark).frame["x"]
+    if values.dtype.kind in "iuf":
+        expected = [np.nan if cell == "" else twin(cell, mark) for cell in cells]
+        np.testing.assert_array_equal(values.astype(float), np.array(expected, dtype=float))
+
+
+@pytest.mark.parametrize("cells", [["1,5", "2.5"], ["1,5", "2,5", "3.5"], ["1,234.5", "1.234,5"]])
+def test_two_decimal_marks_in_a_column_are_refused(cells):
+    frame = pd.DataFrame({"x": cells, "l": 1})
+    with pytest.raises(ValueError, match="column 'x', row .: expected a number, got"):
+        read_table(frame, labels=["l"])
+
+
+def test_percent_signs_of_what_is_no_number():
+    frame = pd.DataFrame({"x": ["5%", "7%", "1%5"], "l": 1})
+    with pytest.raises(ValueError, match="column 'x', row 2: expected a number, got '1%5'"):
+        read_table(frame, labels=["l"])
+    with pytest.raises(ValueError, match="row 1: expected a percent sign in all or none"):
+        read_table(frame.assign(x=["5,5%", "0,05", "7,5%"]), labels=["l"])
+
+
+@pytest.mark.parametrize("text", ["[1,,2]", "[1, ,2]", "[,1 2]", "[1 2,]"])
+def test_printed_lists_with_gaps_are_refused(text):
+    frame = pd.DataFrame({"v": ["[1, 2]", text], "l": 1})
+    with pytest.raises(ValueError, match="column 'v', row 1: expected a list of 2 numbers, got"):
+        read_table(frame, labels=["l"])
 
 
 @given(st.floats(-1e9, 1e9).map(lambda x: round(x, 3)), st.booleans())

@@ -16,7 +16,7 @@ from plurilabel._core.compat import import_extra, safe_indexing
 from plurilabel._core.data.bags import Bags
 from plurilabel._core.html import html_table
 from plurilabel._core.unknown import UnknownLabels, known_part
-from plurilabel._core.words import shortened
+from plurilabel._core.words import check_unicode, shortened
 
 Matrix: TypeAlias = NDArray[Any] | sparse.csr_array
 
@@ -98,6 +98,8 @@ class Dataset:
                 names = tuple(map(str, names))
             names = names or default(size)
             object.__setattr__(self, what, names)
+            if not isinstance(names, NumberedNames):
+                check_unicode(map(str, names), what)
             if len(names) != size:
                 raise ValueError(f"{what} has {len(names)} entries for {size} columns")
         if self.groups is not None and len(self.groups) != n:

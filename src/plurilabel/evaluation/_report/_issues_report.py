@@ -100,5 +100,5 @@ def write_issues_report(
     page, path = html_page("issues", shown), Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     with write_atomic(path) as stream:
-        stream.write(page.encode())
+        stream.write(page.encode(errors="backslashreplace"))
     return path

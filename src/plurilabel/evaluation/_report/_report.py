@@ -154,7 +154,7 @@ def write_files(place: Path, texts: Mapping[str, str]) -> dict[str, Path]:
     files = {name: place / f"report.{name}" for name in texts}
     for name, path in files.items():
         with write_atomic(path) as stream:
-            stream.write(texts[name].encode())
+            stream.write(texts[name].encode(errors="backslashreplace"))
     return files
 
 

@@ -20,7 +20,7 @@ from plurilabel.io._table._notation import has_comma, is_number
 SEPARATORS = ",;\t|"
 
 _LOOKED_AT = 1000  # values of a column
-_SEP_LINE = re.compile(r"sep=([^\w\s]|\t)")
+_SEP_LINE = re.compile(r"sep=([!#-/:-@[-`{-~\t])")  # in ASCII, and not a quote
 Record = tuple[int, list[str]]  # the line on which it starts, and its cells
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 import os
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
@@ -11,7 +13,8 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from plurilabel._core.words import first_repeated, listed
+from plurilabel._core.records import json_bytes
+from plurilabel._core.words import first_repeated, is_unicode, listed
 from plurilabel.io._files import (
     MOST_UNPACKED,
     AnyPath,
@@ -72,6 +75,8 @@ def column_names(columns: Iterable[Any], path: AnyPath | None, line: int | None)
     # where pandas looks up names, they end at such a character
     elif (name := next((n for n in names if "\0" in n), None)) is not None:
         problem = f"expected column names without null characters, got {name!r}"
+    elif (name := next((n for n in names if not is_unicode(n)), None)) is not None:
+        problem = f"expected column names in valid Unicode, got {name!r}"
     else:
         return names
     if path is None:
@@ -135,8 +140,9 @@ def open_frame(
         raise ValueError(f"decimal must be '.' or ',', got {decimal!r}")
     if isinstance(source, str | os.PathLike):
         kind = table_format(source, format)
-        if sep is not None and len(sep) != 1:
-            raise ValueError(f"sep must be a single character, got {sep!r}")
+        if sep is not None and (len(sep) != 1 or not sep.isascii() or sep in '"\r\n'):
+            problem = "sep must be a single character of ASCII, but no quote or line end"
+            raise ValueError(f"{problem}, got {sep!r}")
         table = kind.frame(source, sep, decimal, set(as_text))  # type: ignore[misc]
     else:
         if not isinstance(source, pandas.DataFrame):
@@ -156,12 +162,7 @@ def _add_vectors(table: Frame, embeddings: AnyPath | Any) -> None:
     name = "embeddings"
     if isinstance(embeddings, str | os.PathLike):
         name = os.fspath(embeddings)
-        try:
-            with open(name, "rb") as stream:
-                embeddings = np.lib.format.read_array(stream, allow_pickle=False)
-        except (ValueError, EOFError, MemoryError) as error:
-            words = " ".join(str(error).split())[:200]
-            raise FileFormatError(name, None, f"expected an array of numpy: {words}") from None
+        embeddings = _npy_array(name)
     E, n = np.asarray(embeddings), len(table.frame)
     if E.ndim != 2 or E.dtype.kind not in "biuf" or E.shape[1] == 0:
         got = f"{E.dtype} in shape {E.shape}"
@@ -173,6 +174,23 @@ def _add_vectors(table: Frame, embeddings: AnyPath | Any) -> None:
         raise ValueError(problem)
     vectors = table_module("pandas").Series(list(E), index=table.frame.index, dtype=object)
     table.frame = table.frame.assign(**{VECTORS: vectors})
+
+
+def _npy_array(path: str) -> Any:
+    """The array in a file of numpy, if the file is as long as its header says."""
+    headers = {1: np.lib.format.read_array_header_1_0, 2: np.lib.format.read_array_header_2_0}
+    with open(path, "rb") as stream:
+        try:
+            shape, _, dtype = headers[np.lib.format.read_magic(stream)[0]](stream)
+            there = os.path.getsize(path) - stream.tell()
+            if dtype.hasobject or math.prod(shape) * dtype.itemsize != there:
+                got = f"{there:,} bytes for {dtype} in shape {shape}"
+                raise ValueError(f"its header and its size differ, {got}")
+            stream.seek(0)
+            return np.lib.format.read_array(stream, allow_pickle=False)
+        except Exception as error:  # damaged headers lead numpy to all kinds of them
+            words = " ".join(str(error).split())[:200]
+            raise FileFormatError(path, None, f"expected an array of numpy: {words}") from None
 
 
 def check_columns(path: AnyPath, line: int | None, n: int) -> None:
@@ -192,11 +210,13 @@ def _read_json(path: AnyPath, *_: Any) -> Frame:
     with opened(path) as stream:
         content = stream.read()
     try:
-        records = json.loads(content.decode("utf-8-sig"), object_pairs_hook=_each_key_once)
+        text = content.decode("utf-8-sig")
+        records = json.loads(text, object_pairs_hook=_each_key_once)
     except UnicodeDecodeError:
         raise not_utf8(path) from None
     except (ValueError, RecursionError) as error:
         raise FileFormatError(path, None, f"expected an array of JSON, got {error}") from None
+    check_escapes(path, 1, text)
     if isinstance(records, dict) and _are_columns(records):
         records = _rows_of(path, records)
     expected = "expected an array of JSON objects"
@@ -242,7 +262,8 @@ def _read_json_lines(path: AnyPath, *_: Any) -> Frame:
             if not content.strip():
                 continue
             try:
-                record = json.loads(content, object_pairs_hook=_each_key_once)
+                text = content.decode("utf-8-sig")
+                record = json.loads(text, object_pairs_hook=_each_key_once)
             except UnicodeDecodeError:
                 raise not_utf8(path) from None
             except (ValueError, RecursionError) as error:
@@ -250,11 +271,25 @@ def _read_json_lines(path: AnyPath, *_: Any) -> Frame:
             if not isinstance(record, dict):
                 got = type(record).__name__
                 raise FileFormatError(path, line, f"expected a JSON object, got a {got}")
+            check_escapes(path, line, text)
             records.append(record)
             lines.append(line)
             names.update(record)
             _check_keys(path, line, len(records), len(names))
     return Frame(table_module("pandas").DataFrame(records), path, lines.__getitem__)
+
+
+# an escape of JSON: a pair of surrogates, half of one, or any other
+_ESCAPE = re.compile(r"\\(?:u[dD][89abAB]..\\u[dD][c-fC-F]..|(u[dD][89a-fA-F]..)|.)", re.DOTALL)
+
+
+def check_escapes(path: AnyPath, line: int, text: str) -> None:
+    """Refuse half of a pair of surrogates, which neither pandas nor a file could hold."""
+    found = (match for match in _ESCAPE.finditer(text) if match[1])
+    if "\\u" in text and (half := next(found, None)) is not None:
+        line += text.count("\n", 0, half.start())
+        problem = f"expected valid Unicode, got half of a pair of surrogates, \\{half[1]}"
+        raise FileFormatError(path, line, problem)
 
 
 def _check_keys(path: AnyPath, line: int | None, rows: int, keys: int) -> None:
@@ -283,7 +318,7 @@ def _json_lines_writer(stream: BinaryIO, *_: Any) -> Iterator[Callable[[Any], ob
         )
         for cells in zip(*columns):
             record = dict(zip(frame.columns, cells))
-            yield (json.dumps(record, ensure_ascii=False, default=str) + "\n").encode()
+            yield json_bytes(record, default=str) + b"\n"
 
     yield lambda frame: stream.writelines(lines(frame))
 

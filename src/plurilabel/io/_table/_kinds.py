@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from plurilabel._core.words import NO_YES, first_repeated, listed
+from plurilabel._core.words import NO_YES, first_repeated, is_unicode, listed
 from plurilabel.io._table._encoder import MOST_CATEGORIES
 from plurilabel.io._table._frame import VECTORS, CellError
 from plurilabel.io._table._notation import (
@@ -47,9 +47,12 @@ def cells_of(series: Any) -> list[Any]:
     """Cells as Python objects, text stripped; None for what is missing or empty."""
     import pandas as pd
 
-    cells = []
+    cells: list[Any] = []
     for cell in series.tolist():
         if isinstance(cell, str):
+            if not is_unicode(cell):
+                problem = f"expected valid Unicode, got {shown(cell)}"
+                raise CellError(str(series.name), len(cells), problem)
             cell = cell.strip() or None
         elif cell is pd.NA or cell is pd.NaT or (isinstance(cell, float) and cell != cell):
             cell = None
@@ -283,8 +286,9 @@ def _one_kind(cells: list[Any], name: str) -> str:
 
 def _refuse_some_percents(texts: list[str], cells: list[Any], name: str) -> None:
     """5% among numbers without the sign may be 5 or 0.05."""
-    signed = [text for text in texts if "%" in text]
-    plain = [text for text in texts if "%" not in text and number_of(text)]
+    numbers = [text for text in texts if number_of(text) or number_of(text, comma=True)]
+    signed = [text for text in numbers if "%" in text]
+    plain = [text for text in numbers if "%" not in text]
     if signed and plain:
         problem = f"expected a percent sign in all or none, got {signed[0]!r} and {plain[0]!r}"
         raise CellError(name, cells.index(plain[0]), problem)
@@ -460,14 +464,16 @@ def _texts(cells: list[Any]) -> list[str]:
 
 
 _LIST = re.compile(r"\[[-+0-9.eE,\s]*\]")  # numbers of a list in a cell of text
+_BETWEEN = re.compile(r",\s*|\s+,?\s*")  # a comma, blanks, or both
 
 
 def _list_of(cell: Any) -> Any:
     """A list that was printed into a cell of text; other cells as they are."""
     if not isinstance(cell, str) or not _LIST.fullmatch(cell):
         return cell
+    inner = cell[1:-1].strip()
     try:
-        return [float(number) for number in cell[1:-1].replace(",", " ").split()]
+        return [float(number) for number in _BETWEEN.split(inner)] if inner else []
     except ValueError:
         return cell
 

@@ -15,7 +15,7 @@ from plurilabel._core.base import check_labels, column_names
 from plurilabel._core.blocks import dense, stack_rows
 from plurilabel._core.labels import TAG_SEPARATORS
 from plurilabel._core.unknown import known_part
-from plurilabel._core.words import first_repeated
+from plurilabel._core.words import first_repeated, is_unicode
 from plurilabel.io._table._frame import CellError, table_module
 from plurilabel.io._table._kinds import cells_of, numbers_of, shown
 
@@ -105,6 +105,8 @@ def _listed(cell: Any, name: str, row: int) -> list[str]:
     for tag in cell:
         if not isinstance(tag, str | int | np.integer) or isinstance(tag, bool):
             raise CellError(name, row, f"expected a list of texts, got {shown(tag)} in it")
+        if not is_unicode(str(tag)):
+            raise CellError(name, row, f"expected tags in valid Unicode, got {shown(tag)}")
     return _distinct(map(str, cell))
 
 

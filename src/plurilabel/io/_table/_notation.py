@@ -22,19 +22,19 @@ FEWEST_ROWS = 10
 
 # numbers ----------------------------------------------------------------------------------------
 
-_SIGNS = re.compile(r"[$€£¥%]")
-_GROUPS = r"[+-]?(?:[1-9][0-9]{{0,2}}(?:[{group}' ][0-9]{{3}})+)(?:{mark}[0-9]+)?"
-_PLAIN = r"[+-]?(?:[0-9]+{mark}?[0-9]*|{mark}[0-9]+)(?:[eE][+-]?[0-9]+)?"
-_POINT = re.compile(f"{_GROUPS.format(group=',', mark='[.]')}|{NUMBER.pattern}", re.IGNORECASE)
-_COMMA = re.compile(f"{_GROUPS.format(group='.', mark=',')}|{_PLAIN.format(mark=',')}")
+_SIGNS = frozenset("$€£¥%")
+_GROUPS = r"[+-]?[1-9][0-9]{{0,2}}(?:([{group}' ])[0-9]{{3}}(?:\1[0-9]{{3}})*)(?:{mark}[0-9]+)?"
+_PLAIN = r"[+-]?(?:(?:[0-9]+,?[0-9]*|,[0-9]+)(?:e[+-]?[0-9]+)?|inf(?:inity)?)"
+_POINT = re.compile(f"{_GROUPS.format(group=',', mark='[.]')}|{NUMBER.pattern}", NUMBER.flags)
+_COMMA = re.compile(f"{_GROUPS.format(group='.', mark=',')}|{_PLAIN}", NUMBER.flags)
 _BLANKS = str.maketrans({"\u00a0": " ", "\u202f": " ", "\u2009": " ", "−": "-", "’": "'"})
 
 
 def number_of(text: str, *, comma: bool = False) -> float | None:
     """The value of a number in text, None if it is not one.
 
-    Thousands separators and one currency or percent sign are ignored. With ``comma``, a comma
-    separates decimals and a point thousands.
+    Thousands separators, all of one kind, and one currency or percent sign at either end are
+    ignored. With ``comma``, a comma separates decimals and a point thousands.
 
     Examples
     --------
@@ -42,23 +42,28 @@ def number_of(text: str, *, comma: bool = False) -> float | None:
     (1234.5, 12.0, -3.0, None)
     >>> number_of("1.234,5 €", comma=True), number_of("1 234", comma=True)
     (1234.5, 1234.0)
+    >>> number_of("-$5"), number_of("5$50"), number_of("1,234 567")
+    (-5.0, None, None)
     """
     if not comma and NUMBER.fullmatch(text):
         return float(text)
-    if text.startswith("(") and text.endswith(")"):  # as accountants write what is negative
-        value = number_of(text[1:-1], comma=comma) if text[1:2].strip("(") else None
-        return None if value is None or value < 0 else -value
-    text = _bare(text)
-    if not (_COMMA if comma else _POINT).fullmatch(text):
+    text = text.translate(_BLANKS)
+    negative = text.startswith("(") and text.endswith(")")  # as accountants write it
+    text = _bare(text[1:-1] if negative else text)
+    if not (_COMMA if comma else _POINT).fullmatch(text) or (negative and text[0] in "+-"):
         return None
     text = text.replace("'", "").replace(" ", "")
     text = text.replace(".", "").replace(",", ".") if comma else text.replace(",", "")
-    return float(text)
+    return -float(text) if negative else float(text)
 
 
 def _bare(text: str) -> str:
-    text = text.translate(_BLANKS)
-    return _SIGNS.sub("", text, count=1).strip() if _SIGNS.search(text) else text
+    """Without one currency or percent sign at either end; a minus may stand before the first."""
+    head = text[:1] if text[:1] in {"+", "-"} else ""
+    rest = text[len(head) :]
+    if rest[:1] in _SIGNS:
+        return head + rest[1:].lstrip(" ")
+    return text[:-1].rstrip(" ") if text[-1:] in _SIGNS else text
 
 
 def is_number(text: str) -> bool:

@@ -126,9 +126,10 @@ def read_table(
     ``April 3, 2021``, each with or without a time, and a time or a month (``2021-04``) alone.
     Offsets from UTC are ignored.
 
-    *Numbers* may be written ``1,234.5``, ``1.234,5``, ``1 234,5``, ``12 %`` or ``$5``; percent
-    and currency signs are ignored. If most of a column are numbers, the rest must be too; empty
-    cells, ``?``, ``NA``, ``N/A``, ``NaN``, ``null`` and ``none`` among them are missing values.
+    *Numbers* may be written ``1,234.5``, ``1.234,5``, ``1 234,5``, ``12 %``, ``-$5`` or ``(5)``;
+    a percent or currency sign at either end is ignored. If most of a column are numbers, the rest
+    must be too; empty cells, ``?``, ``NA``, ``N/A``, ``NaN``, ``null`` and ``none`` among them are
+    missing values.
 
     *Text and identifiers* are detected, too, see :class:`~plurilabel.TableEncoder`. Identifiers
     are left out, unless ``features``, ``text`` or ``categorical`` names them.

@@ -18,14 +18,14 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
 from plurilabel._core.base import LabelMatrix, ProbabilisticClassifier, validate_features
-from plurilabel._core.blocks import dense, has_missing
+from plurilabel._core.blocks import dense, has_missing, naming_text
 from plurilabel._core.compat import Interval, StrOptions
 from plurilabel._core.explanation.contributions import checked_given, occlusion
 from plurilabel._core.fitted import Declared, flag, number, numbers, values
 from plurilabel._core.limits import check_size
 from plurilabel._core.unknown import UnknownLabels
 from plurilabel._core.words import counted
-from plurilabel.io import table_encoder
+from plurilabel.io import column_kinds, table_encoder
 from plurilabel.io.shared import imputer
 from plurilabel.learners import learner_text, set_seeds
 from plurilabel.metrics import get_measure, get_scorer
@@ -556,7 +556,11 @@ def _is_table(X: Any) -> bool:
 
 
 def _encoded(encoder: Any, X: Any) -> Any:
-    return encoder.transform(X) if hasattr(X, "iloc") or has_missing(X) else X
+    if not hasattr(X, "iloc"):
+        return encoder.transform(X) if has_missing(X) else X
+    kinds = column_kinds(encoder)
+    with naming_text(X, [name for name, kind in kinds.items() if kind == "numbers"]):
+        return encoder.transform(X)
 
 
 def _given(portfolio: Sequence[Any], seed: int) -> list[Candidate]:
