@@ -427,7 +427,10 @@ class Model:
         """The fitted encoder with which a model of tables begins; None for a model of arrays."""
         part = self.estimator
         while part is not None and not isinstance(part, TableEncoder):
-            part = part[0] if isinstance(part, Pipeline) else inside(part)
+            if isinstance(part, Pipeline):
+                part = part[0]
+            else:
+                part = getattr(part, "encoder_", None) or inside(part)
         return part
 
     @property
@@ -441,7 +444,7 @@ class Model:
             if isinstance(part, Pipeline) and len(part) > 1:
                 X = part[:-1].transform(X)
             elif not isinstance(part, AROUND):
-                break
+                return part.encoder_.transform(X) if hasattr(part, "encoder_") else X
         return X
 
     def with_learner(self, learner: Any) -> Self:

@@ -18,7 +18,13 @@ from plurilabel._core.data.dataset import Dataset, Matrix
 from plurilabel._core.records import digest_of
 from plurilabel._core.unknown import UnknownLabels
 from plurilabel._core.words import counted, listed
-from plurilabel.io.shared import formats, unseen_categories, without_known_words
+from plurilabel.io.shared import (
+    as_table,
+    formats,
+    is_texts,
+    unseen_categories,
+    without_known_words,
+)
 
 if TYPE_CHECKING:
     from plurilabel.models._model import Model
@@ -58,6 +64,8 @@ def read_rows(
     """Read rows for a model, as :meth:`Model.read` describes it."""
     if isinstance(source, list | tuple) and source and isinstance(source[0], Mapping):
         source = _records(source)
+    elif model.encoder is not None and len(model.feature_names) == 1 and is_texts(source):
+        source = as_table(source, model.feature_names).frame
     if not with_labels and (given := _as_given(model, source)) is not None:
         return given
     kinds = dict.fromkeys(model.feature_names, "numbers")
@@ -118,7 +126,8 @@ def _as_given(model: Model, source: Any) -> ModelRows | None:
     if not has_names:
         return ModelRows(_array(source, len(model.feature_names), names), None, None, [])
     # typed as in training if that was a table; a user's own frame is as it was in fit
-    return _frame(source, names) if names and model.labels is None else None
+    as_in_fit = names and model.labels is None and model.encoder is None
+    return _frame(source, names) if as_in_fit else None
 
 
 def _frame(source: Any, names: list[str]) -> ModelRows:

@@ -18,7 +18,7 @@ from joblib import effective_n_jobs
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, ParameterGrid, TimeSeriesSplit, check_cv
-from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from plurilabel import datasets, io, metrics
@@ -263,7 +263,9 @@ class Training:
         if self.has_missing():
             self.tell("plan", "Missing values: filled with the median of their column")
         self.fit()
-        learned = given if given is not None else self.automatic or self.estimator
+        learned = given if given is not None else self.estimator
+        if self.automatic is not None:
+            learned = clone(self.automatic).set_params(encoder=None)  # the columns are told apart
         self.notes.setdefault("learner", learner_text(learned))
         return self.model(rows_digest(self.data.X, self.data.Y), sep=reading.get("sep"))
 
@@ -429,7 +431,6 @@ class Training:
             sparse_rows = sparse.issparse(self.X) or self.texts
             scaled = make_pipeline(StandardScaler(), MLkNN(10))
             return self.prepare(MLkNN(10, metric="cosine") if sparse_rows else scaled)
-        encoder = self.encoder(None)
         left = self.left(0.7)
         self.automatic = AutoClassifier(
             measure,
@@ -437,10 +438,11 @@ class Training:
             threshold="constant" if self.threshold == "none" else self.threshold,
             time_limit=None if left is None else max(left, 1e-9),
             cv=self.folds(3 if self.quick else 5),
+            encoder=self.encoder(None),
             progress=lambda *so_far: self.tick(*so_far),  # a method would be copied
             random_state=self.random_state,
         )
-        self.estimator = make_pipeline(encoder, self.automatic) if encoder else self.automatic
+        self.estimator = self.automatic
         return "" if self.threshold is None else self.strategy or "the learner's own cut"
 
     def prepare(self, learner: Any) -> str:
@@ -493,7 +495,7 @@ class Training:
                 self.estimator = _fitted(self.estimator, self.X, self.Y, self.groups)
             took = monotonic() - started
         if self.automatic is not None:
-            self.automatic = _last(self.estimator)
+            self.automatic = self.estimator
             self.tell("note", self.automatic.summary())
             self.notes["report"] = self.automatic.report_
             took = self.automatic.seconds_["fits"]
@@ -501,7 +503,7 @@ class Training:
             self._measure()
             self._fit_again(took * self.data.Y.shape[0] / self.Y.shape[0])
         if self.automatic is not None:
-            _last(self.estimator).set_params(progress=None)  # which no model file may hold
+            self.automatic.set_params(progress=None)  # which no model file may hold
 
     def _measure(self) -> None:
         X, Y = safe_indexing(self.data.X, self.test), self.data.Y[self.test]
@@ -534,12 +536,7 @@ class Training:
             self.estimator = _fitted(clone(self.estimator), X, Y, self.data.groups)
             return
         before = self.automatic.report_["left_out"]
-        if self.estimator is self.automatic:
-            self.automatic.refit(X, Y, groups=self.data.groups)
-        else:
-            encoder = clone(self.estimator[:-1])
-            self.automatic.refit(encoder.fit_transform(X), Y, groups=self.data.groups)
-            self.estimator = Pipeline([*encoder.steps, self.estimator.steps[-1]])
+        self.automatic.refit(X, Y, groups=self.data.groups)
         self.notes["report"] = self.automatic.report_
         for name, why in self.automatic.report_["left_out"].items():
             if name not in before:
@@ -747,10 +744,6 @@ def _dense_if_small(Y: Any) -> Any:
 
 
 # fitting --------------------------------------------------------------------------------------
-
-
-def _last(estimator: Any) -> Any:
-    return estimator[-1] if isinstance(estimator, Pipeline) else estimator
 
 
 def _fitted(estimator: Any, X: Any, Y: Any, groups: Any = None) -> Any:

@@ -322,6 +322,12 @@ def _are_many(texts: Sequence[str], cells: Sequence[str | None]) -> bool:
     return len(texts) > MOST_CATEGORIES or len(texts) > max(MANY_CATEGORIES, len(cells) / 2)
 
 
+def has_identifier(frame: Any) -> bool:
+    """Whether a column of numbers only numbers the rows."""
+    columns = range(frame.shape[1])
+    return any(_identifies(frame.iloc[:, j], str(frame.columns[j])) for j in columns)
+
+
 def _identifies(series: Any, name: str) -> str:
     """What shows that a column names or numbers the rows; "" if it does not."""
     if series.dtype.kind in "iuf":

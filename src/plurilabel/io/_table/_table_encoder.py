@@ -223,7 +223,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return self.transformer_
 
     def _matrix(self, encoded: Any) -> Any:
-        return sparse.csr_array(encoded) if TEXT in self.kinds_.values() else encoded
+        if TEXT in self.kinds_.values():
+            return sparse.csr_array(encoded)
+        return np.ascontiguousarray(encoded)  # sums in another order differ in the last bit
 
     def described(self) -> str:
         """The kinds of the columns in a line, such as "2 of numbers and 1 of text"."""

@@ -13,20 +13,20 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.compose import ColumnTransformer
+from sklearn.impute import SimpleImputer
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
 from plurilabel._core.base import LabelMatrix, ProbabilisticClassifier, validate_features
-from plurilabel._core.blocks import dense, has_missing, naming_text
-from plurilabel._core.compat import Interval, StrOptions
+from plurilabel._core.blocks import dense, has_missing
+from plurilabel._core.compat import HasMethods, Interval, StrOptions, safe_indexing
 from plurilabel._core.explanation.contributions import checked_given, occlusion
 from plurilabel._core.fitted import Declared, flag, number, numbers, values
 from plurilabel._core.limits import check_size
 from plurilabel._core.unknown import UnknownLabels
 from plurilabel._core.words import counted
-from plurilabel.io import column_kinds, table_encoder
-from plurilabel.io.shared import imputer
+from plurilabel.io import TableEncoder
+from plurilabel.io.shared import as_table, has_identifier, imputer, is_texts
 from plurilabel.learners import learner_text, set_seeds
 from plurilabel.metrics import get_measure, get_scorer
 from plurilabel.model_selection.shared import Split, group_numbers, splits_by
@@ -105,6 +105,9 @@ class AutoClassifier(ProbabilisticClassifier):
         How rows are held out. An int is a number of random folds, of whole groups if ``fit`` gets
         any; None stands for 5. Rows that are in no test part, such as the first ones of
         :class:`~sklearn.model_selection.TimeSeriesSplit`, are only learned from.
+    encoder : transformer, default=None
+        What turns a table or texts into numbers; by default a :class:`~plurilabel.TableEncoder`.
+        Give one with other parameters to overrule it column by column.
     memory : str or path, default=None
         A folder in which out-of-fold scores are kept as soon as a learner has been tried. A
         later ``fit`` with the same data, folds, learners and versions finds them there: one that
@@ -157,8 +160,9 @@ class AutoClassifier(ProbabilisticClassifier):
     uncalibrated, too.
 
     Missing values are filled with the median of their column. A data frame with columns that are
-    not numbers is encoded by :func:`plurilabel.io.table_encoder`. Medians and categories come from
-    all training rows, before the folds are made.
+    not numbers, and texts, are encoded by :class:`~plurilabel.TableEncoder`. The kinds of columns
+    are those that all rows show; medians, categories and words come from the training rows of each
+    fold. ``plurilabel fit`` and :func:`plurilabel.models.train` use the same encoder.
 
     Unknown labels (NaN, None, NA or :class:`~plurilabel.datasets.UnknownLabels`) are
     left out: learners learn from the known labels, or from those that ML-kNN fills in if they
@@ -207,6 +211,7 @@ turn, and measured on that fold).
         "time_limit": [None, Interval(Real, 0, None, closed="neither")],
         "max_models": [None, Interval(Integral, 1, None, closed="left")],
         "cv": ["cv_object"],
+        "encoder": [None, HasMethods(["fit", "transform"])],
         "memory": [None, str, os.PathLike],
         "progress": [None, callable],
         "random_state": ["random_state"],
@@ -233,6 +238,7 @@ turn, and measured on that fold).
         time_limit: float | None = None,
         max_models: int | None = None,
         cv: Any = 5,
+        encoder: Any = None,
         memory: Any = None,
         progress: Callable[[int, int, str, float], object] | None = None,
         random_state: Any = None,
@@ -244,6 +250,7 @@ turn, and measured on that fold).
         self.time_limit = time_limit
         self.max_models = max_models
         self.cv = cv
+        self.encoder = encoder
         self.memory = memory
         self.progress = progress
         self.random_state = random_state
@@ -256,7 +263,7 @@ turn, and measured on that fold).
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n, d), or data frame
+        X : array-like or sparse matrix of shape (n, d), data frame, or sequence of n texts
         y : 0/1 matrix of shape (n, q), dense, sparse or a data frame; or 1-D classes
             NaN, None and NA are unknown labels.
         groups : array-like of shape (n,), default=None
@@ -278,7 +285,8 @@ turn, and measured on that fold).
         instead = "a learner of sparse labels, such as MLkNN"
         memory = 20 * 8.0 * n * q  # of the scores of twenty learners
         check_size(self, f"{n:,} instances and {q:,} labels", memory=memory, instead=instead)
-        A, B, some = self._encoded_known(X, Y)
+        encoder = self._new_encoder(X)
+        A, B, some = self._encoded_known(encoder, X, Y)
         if groups is not None:
             groups = group_numbers(groups)
             check_consistent_length(X, groups)
@@ -295,10 +303,15 @@ turn, and measured on that fold).
             splits = self._splits(X, Y, some, groups, seed)
             if groups is None and (self.cv is None or isinstance(self.cv, Integral)):
                 warn_of_copies(A, seed)
-            found = self._compared(tried, A, B, splits, inside, seed, clock)
+            learns = self.encoder is not None or hasattr(X, "iloc") or has_missing(X)
+            raw = {"encoder": encoder, "raw": safe_indexing(X, some)} if learns else {}
+            pool = Pool(A, B, splits, self.memory, self.n_jobs, inside, **raw)
+            found = self._compared(tried, pool, seed, clock)
         members, chosen, self.estimators_ = found
         if isinstance(B, UnknownLabels):
             self.report_["unknown"] = B.n_unknown
+        if isinstance(encoder, TableEncoder):
+            self.report_ |= {"columns": encoder.kinds, "columns_left_out": encoder.left_out_}
         self.names_ = [one.name for one in members]
         self.decides_ = [one.decides for one in members]
         self.weights_, self.calibrators_ = chosen.weights, chosen.calibrators
@@ -333,30 +346,27 @@ turn, and measured on that fold).
     def _compared(
         self,
         tried: list[Candidate],
-        X: Any,
-        Y: Any,
-        splits: list[Split],
-        groups: Any,
+        pool: Pool,
         seed: int,
         clock: Clock,
     ) -> tuple[list[Candidate], Choice, list[Any]]:
         """The learners that are chosen by their out-of-fold scores, how, and fitted."""
-        measure, n = get_measure(self.measure), len(Y)
+        measure, Y, splits = get_measure(self.measure), pool.Y, pool.splits
         tested = np.concatenate([test for _, test in splits])
         fold_of = np.repeat(np.arange(len(splits)), [len(test) for _, test in splits])
         if len(splits) == 1:  # of one test part, each half is measured without it
             fold_of = 2 * np.arange(len(tested)) // len(tested)
-        pool = Pool(X, Y, splits, self.memory, self.n_jobs, groups)
         options = {"max_models": self.max_models, "random_state": seed}
         selection = Selection(Y, tested, measure, fold_of, clock, self._asked_cut(), **options)
         trials = Trials(pool, clock, selection, self.progress, self.max_models)
         found = trials.run(tried)
         if all(one.held is None for one in found):
-            return self._uncompared(found, X, Y, "time was up before any was tried", groups)
+            why = "time was up before any was tried"
+            return self._uncompared(found, pool.X, Y, why, pool.groups)
         chosen, used = choose_and_fit(selection, found, pool, clock)
         self.estimate_, by = selection.estimate([one for one in found if not one.why_not])
         self.report_ = report(
-            found, chosen, measure, rows=n, folds=len(splits), value=self.estimate_
+            found, chosen, measure, rows=len(Y), folds=len(splits), value=self.estimate_
         )
         self.report_["estimate_folds"] = by
         self.seconds_ = {
@@ -433,7 +443,7 @@ turn, and measured on that fold).
     def _refit(self, X: Any, y: Any, groups: Any) -> None:
         X, Y = self._validate_X(X, reset=True), self._encode_more(y)
         check_consistent_length(X, Y)
-        A, B, some = self._encoded_known(X, Y)
+        A, B, some = self._encoded_known(self.encoder_, X, Y)
         inside = None if groups is None else group_numbers(groups)[some]
         tried = list(map(Tried, map(Candidate, self.names_, self.estimators_)))
         for one in tried:
@@ -465,11 +475,26 @@ turn, and measured on that fold).
             "left_out": {**self.report_["left_out"], **failed},
         }
 
-    def _encoded_known(self, X: Any, Y: LabelMatrix) -> tuple[Any, Any, NDArray[np.intp]]:
+    def _new_encoder(self, X: Any) -> Any:
+        """An encoder, not fitted; that of a table has the kinds of columns that all rows show."""
+        encoder = self.encoder
+        if encoder is None:
+            encoder = TableEncoder() if hasattr(X, "iloc") else imputer()
+        return encoder.decided(X) if isinstance(encoder, TableEncoder) else clone(encoder)
+
+    def _encoded_known(
+        self, encoder: Any, X: Any, Y: LabelMatrix
+    ) -> tuple[Any, Any, NDArray[np.intp]]:
         """Encode the rows that have a known label, with dense labels, and which rows these are."""
-        encoder = table_encoder(X, numbers=imputer()) if hasattr(X, "iloc") else imputer()
-        self.encoder_ = encoder.fit(X)
-        X = _encoded(self.encoder_, X)
+        self.encoder_ = clone(encoder)
+        if isinstance(encoder, TableEncoder):
+            self.encoder_.left_out_ = encoder.left_out_
+            X = self.encoder_.fit_transform(X)
+            self.feature_names_in_ = self.encoder_.feature_names_in_
+            self.n_features_in_ = len(self.feature_names_in_)
+        else:
+            self.encoder_.fit(X)
+            X = self._encoded(X)
         if not isinstance(Y, UnknownLabels):
             return X, dense(Y), np.arange(Y.shape[0])
         filled, unknown = dense(Y.Y), dense(Y.unknown)
@@ -481,7 +506,12 @@ turn, and measured on that fold).
     # predictions --------------------------------------------------------------------------
 
     def _scores(self, X: Any) -> NDArray[np.float64]:
-        return self._scores_of_encoded(_encoded(self.encoder_, X))
+        return self._scores_of_encoded(self._encoded(X))
+
+    def _encoded(self, X: Any) -> Any:
+        """Encoded rows; an imputer has nothing to do where no value is missing."""
+        fills = isinstance(self.encoder_, SimpleImputer) and self.encoder is None
+        return X if fills and not has_missing(X) else self.encoder_.transform(X)
 
     def _scores_of_encoded(self, A: Any) -> NDArray[np.float64]:
         parts = [
@@ -521,10 +551,11 @@ turn, and measured on that fold).
             return super().explain(X, feature_names=feature_names, reference=medians)
         X = self._validate_predict(X)
         names = self.encoder_.get_feature_names_out() if feature_names is None else feature_names
-        A = np.asarray(_encoded(self.encoder_, X))
+        A = self._encoded(X)
         given = checked_given(list(names), reference, A.shape[1])
         scores = self._scores_of_encoded(A)
-        parts = (occlusion(self._scores_of_encoded, A[i : i + 1], given) for i in range(len(A)))
+        rows = (A[i : i + 1] for i in range(len(scores)))
+        parts = (occlusion(self._scores_of_encoded, row, given) for row in rows)
         return [part.said_of(scores[i], self.label_names_) for i, part in enumerate(parts)]
 
     def summary(self) -> str:
@@ -535,14 +566,20 @@ turn, and measured on that fold).
     # the door -----------------------------------------------------------------------------
 
     def _validate_X(self, X: Any, *, reset: bool) -> Any:
-        if _is_table(X) if reset else self._takes_table(X):
+        if is_texts(X):
+            X = as_table(X, () if reset else self.feature_names_in_).frame
+        elif hasattr(X, "columns") and not hasattr(X, "iloc"):
+            X = as_table(X).frame
+        if not reset and self._takes_table(X):
+            return X  # the encoder finds its columns, in any order
+        if reset and (_is_table(X) or self.encoder is not None):
             return validate_data(self, X, reset=reset, skip_check_array=True)
         X = validate_features(self, X, reset=reset, ensure_all_finite="allow-nan")
         # a data frame is stored by columns; sums in another order differ in the last bit
         return X if sparse.issparse(X) else np.ascontiguousarray(X)
 
     def _takes_table(self, X: Any) -> bool:
-        return hasattr(X, "iloc") and isinstance(self.encoder_, ColumnTransformer)
+        return isinstance(self.encoder_, TableEncoder) and (hasattr(X, "iloc") or is_texts(X))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -551,16 +588,10 @@ turn, and measured on that fold).
 
 
 def _is_table(X: Any) -> bool:
-    """Whether X is a data frame with columns that are not numbers."""
-    return hasattr(X, "iloc") and any(dtype.kind not in "biuf" for dtype in X.dtypes)
-
-
-def _encoded(encoder: Any, X: Any) -> Any:
+    """Whether X is a data frame with columns that are not numbers, or that number the rows."""
     if not hasattr(X, "iloc"):
-        return encoder.transform(X) if has_missing(X) else X
-    kinds = column_kinds(encoder)
-    with naming_text(X, [name for name, kind in kinds.items() if kind == "numbers"]):
-        return encoder.transform(X)
+        return False
+    return any(dtype.kind not in "biuf" for dtype in X.dtypes) or has_identifier(X)
 
 
 def _given(portfolio: Sequence[Any], seed: int) -> list[Candidate]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,12 +16,12 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.parallel import Parallel, delayed
 
-from plurilabel._core.compat import versions
+from plurilabel._core.compat import safe_indexing, versions
 from plurilabel._core.keys import key_or_none
 from plurilabel._core.limits import one_blas_thread
 from plurilabel._core.records import digest_of, write_atomic
 from plurilabel._core.scores import score_method
-from plurilabel._core.words import aligned, counted, duration, file_size
+from plurilabel._core.words import aligned, counted, duration, file_size, listed
 from plurilabel.metrics import get_measure, label_scores
 from plurilabel.model_selection.shared import Split, groups_for
 from plurilabel.wrappers._wrapper import fill_unseen
@@ -246,6 +247,12 @@ def told(report: dict[str, Any], seconds: float) -> str:
             f"without {which}, and measured on that fold)."
         )
     lines.append(f"Label sets: the scores are cut {report['cut']}.")
+    if kinds := report.get("columns"):
+        counts = Counter(kinds.values())
+        found = [f"{count:,} of {kind}" for kind, count in counts.items()]
+        lines.append(f"{counted(len(kinds), 'column')}: {listed(found)}.")
+        left_out = report["columns_left_out"].items()
+        lines += [f"Column {name!r} left out as an identifier: {why}." for name, why in left_out]
     if unknown := report.get("unknown"):
         lines.append(f"Left out of all that: {counted(unknown, 'unknown label')}.")
     return "\n".join(lines)
@@ -281,13 +288,11 @@ def answers(fitted: Any, X: Any, q: int, *, decides: bool) -> HeldOut:
 
 
 def _of_fold(
-    candidate: Candidate, X: Any, Y: Any, split: Split, groups: Any = None
+    candidate: Candidate, X: Any, X_test: Any, Y: Any, groups: Any
 ) -> tuple[HeldOut, float]:
     started = perf_counter()
-    train, test = split
-    inside = None if groups is None else groups[train]
-    fitted = fit_one(candidate.estimator, X[train], Y[train], inside)
-    found = answers(fitted, X[test], Y.shape[1], decides=candidate.decides)
+    fitted = fit_one(candidate.estimator, X, Y, groups)
+    found = answers(fitted, X_test, Y.shape[1], decides=candidate.decides)
     return found, perf_counter() - started
 
 
@@ -296,6 +301,9 @@ class Pool:
 
     They are those of the test parts, one after the other: a row may be in several, or in none.
     Finished predictions are kept in ``folder``, if given, and found there again.
+
+    X has the encoded rows. An ``encoder``, not fitted, learns from the training part of each split
+    of the ``raw`` rows instead; None if there is nothing to learn.
     """
 
     def __init__(
@@ -306,8 +314,13 @@ class Pool:
         folder: Any,
         n_jobs: int | None,
         groups: Any = None,
+        *,
+        encoder: Any = None,
+        raw: Any = None,
     ) -> None:
         self.X, self.Y, self.splits, self.n_jobs, self.groups = X, Y, splits, n_jobs, groups
+        self.encoder, self.raw = encoder, raw
+        self._encoded: dict[int, tuple[Any, Any]] = {}
         self.at_once = min(int(effective_n_jobs(n_jobs)), len(splits))
         self.fit_seconds = 0.0  # of fits on all rows
         # a fit on all rows, relative to a fit and prediction of a fold
@@ -317,6 +330,8 @@ class Pool:
         if self.folder is not None:
             self.folder.mkdir(parents=True, exist_ok=True)
             self.data = digest_of(X, Y, *(rows for split in splits for rows in split))
+            if encoder is not None:
+                self.data = digest_of(self.data, raw)
             if groups is not None:  # which learners may split by
                 self.data = digest_of(self.data, groups)
 
@@ -347,15 +362,27 @@ class Pool:
                 fold = float(np.mean([seconds for _, seconds in parts]))
                 if not goes_on(self.rounds(len(self.splits) - len(parts)), fold):
                     return None
-            some = self.splits[len(parts) : len(parts) + self.at_once]
+            some = range(len(parts), min(len(parts) + self.at_once, len(self.splits)))
             parts += Parallel(n_jobs=self.n_jobs)(
-                delayed(_of_fold)(candidate, self.X, self.Y, split, self.groups) for split in some
+                delayed(_of_fold)(candidate, *self._fold(k)) for k in some
             )
         found = self._together([part for part, _ in parts])
         seconds = float(np.mean([seconds for _, seconds in parts]))
         if path is not None:
             _write(path, found, seconds)
         return found, seconds
+
+    def _fold(self, k: int) -> tuple[Any, Any, Any, Any]:
+        """Training and test rows of a split, the training labels, and their groups."""
+        train, test = self.splits[k]
+        groups = None if self.groups is None else self.groups[train]
+        if self.encoder is None:
+            return self.X[train], self.X[test], self.Y[train], groups
+        if k not in self._encoded:
+            encoder = clone(self.encoder)
+            A = encoder.fit_transform(safe_indexing(self.raw, train))
+            self._encoded[k] = A, encoder.transform(safe_indexing(self.raw, test))
+        return *self._encoded[k], self.Y[train], groups
 
     def fit(self, candidate: Candidate) -> Any:
         """The learner, fitted on all rows."""
