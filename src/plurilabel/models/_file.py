@@ -24,9 +24,17 @@ from plurilabel._core.compat import versions
 from plurilabel._core.records import write_atomic
 from plurilabel._core.words import shortened
 from plurilabel.distributed import DaskLazyClassifier
-from plurilabel.models._audit import is_bomb, is_packed, refused, trusted_types, unpacked
+from plurilabel.models._audit import (
+    is_bomb,
+    is_packed,
+    refused,
+    refused_built,
+    trusted_types,
+    unpacked,
+)
 from plurilabel.models._large import mapped, with_large, without_large, write
 from plurilabel.models._model import Model
+from plurilabel.models._params import make_safe
 from plurilabel.models._sound import check_sound, parts_of
 
 FORMAT = 1
@@ -109,6 +117,10 @@ def save_model(
             f"a model file cannot hold {strange[0]}, since it could not be loaded again: only "
             "types of plurilabel, scikit-learn, scipy and numpy are trusted"
         )
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        why_not = refused_built(json.loads(archive.read("schema.json")))
+    if why_not:
+        raise ValueError(f"a model file cannot hold this model: {why_not}")
     about = {_ABOUT: json.dumps(_about(model), ensure_ascii=False)}
     with write_atomic(path) as stream:
         size = write(stream, content, arrays, about, 3 if compress is True else int(compress))
@@ -183,6 +195,8 @@ def load_model(path: str | os.PathLike[str], *, mmap_mode: Literal["r"] | None =
             estimator = sio.loads(content, trusted=named)
         with_large(estimator, arrays)
         _words_from_arrays(estimator)
+        for part in parts_of(estimator):
+            make_safe(part)
         check_sound(estimator)
         model = _model(about, estimator)
     except (ModelFileError, OSError):

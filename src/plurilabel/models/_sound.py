@@ -14,14 +14,13 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.base import BaseEstimator
 from sklearn.dummy import DummyClassifier
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.preprocessing import OneHotEncoder
 
-from plurilabel._core.compat import validate_parameter_constraints
 from plurilabel._core.fitted import check_fitted, check_sparse
-
-MOST_JOBS = 1024  # threads that one estimator may ask for
+from plurilabel.models._params import check_attributes, check_callable, check_parameters
 
 # by module, or by module and class: run by compiled code that trusts what it gets
 _REFUSED = (
@@ -46,16 +45,14 @@ def check_sound(estimator: Any) -> None:
                 f"a {name} cannot be in a model file: it is run by compiled code that trusts "
                 "its numbers, and nothing here can check them"
             )
-        held = getattr(part, "__dict__", {})
-        _check_jobs(name, held.get("n_jobs"))
+        check_callable(part)
+        check_attributes(part)
+        if isinstance(part, BaseEstimator):
+            check_parameters(part)
         if sparse.issparse(part):
             _checked(check_sparse, part)
         elif name.startswith("plurilabel."):
             check_fitted(part)
-            if constraints := getattr(part, "_parameter_constraints", None):
-                validate_parameter_constraints(
-                    constraints, part.get_params(deep=False), type(part).__name__
-                )
         elif not _is_sound(part, name):
             raise ValueError(f"a {type(part).__name__} in it leads out of its arrays")
 
@@ -88,11 +85,6 @@ def _checked(check: Callable[[Any], None], part: Any) -> None:
         check(part)
     except ValueError as error:
         raise ValueError(f"a {type(part).__name__} in it must be {error}") from None
-
-
-def _check_jobs(name: str, n_jobs: Any) -> None:
-    if n_jobs is not None and not (isinstance(n_jobs, int) and abs(n_jobs) <= MOST_JOBS):
-        raise ValueError(f"n_jobs of a {name} must be a number up to {MOST_JOBS}, got {n_jobs!r}")
 
 
 def _is_sound(part: Any, name: str) -> bool:
@@ -295,10 +287,35 @@ def _vectors_fit(held: dict[str, Any], n_vectors: int, n_classes: int, d: int) -
 
 def _pairs_fit(held: dict[str, Any], n_pairs: int) -> bool:
     """Whether there is a number for each pair of classes."""
+    # read wherever probabilities are asked for; the parameter says so before scikit-learn 1.9
+    asked = any(
+        held.get(name, False) not in (False, "deprecated")
+        for name in ("_effective_probability", "probability")
+    )
+    sizes = (n_pairs,) if asked else (0, n_pairs)
     return _is_array(held.get("_intercept_"), (n_pairs,), "f") and all(
-        _is_array(held.get(name), (None,), "f") and len(held[name]) in (0, n_pairs)
+        _is_array(held.get(name), (None,), "f") and len(held[name]) in sizes
         for name in ("_probA", "_probB")
     )
+
+
+# random numbers -------------------------------------------------------------------------------
+
+
+_PLACES = {"MT19937": ("pos", 624), "Philox": ("buffer_pos", 4)}
+
+
+def _generator_is_sound(part: Any) -> bool:
+    """Whether the place in a generator's block of numbers is in the block; numpy does not look."""
+    if isinstance(part, np.random.RandomState):
+        state: Any = part.get_state(legacy=False)
+    elif isinstance(part, np.random.Generator):
+        state = part.bit_generator.state
+    else:
+        return False
+    name, most = _PLACES.get(state["bit_generator"], ("", 0))
+    inner = state["state"] if name == "pos" else state
+    return name == "" or 0 <= inner[name] <= most
 
 
 _CHECKS: dict[str, Callable[[Any], bool]] = {
@@ -312,5 +329,6 @@ _CHECKS: dict[str, Callable[[Any], bool]] = {
     "sklearn.neighbors._ball_tree.": _search_tree_is_sound,
     "sklearn.neighbors.": _neighbours_are_sound,
     "sklearn.svm._classes.": _support_vectors_are_sound,
+    "numpy.random.": _generator_is_sound,
 }
 """By the start of a class's full name; the first that fits."""
