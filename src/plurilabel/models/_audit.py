@@ -205,9 +205,14 @@ def refused(stream: BinaryIO) -> str | None:
         shapes = {}
         for entry in entries:
             with archive.open(entry) as member:
-                if _holds_packed(member, entry.file_size):
+                start = member.read(6)
+                member.seek(0)
+                if start.startswith(b"PK") and _holds_packed(member, entry.file_size):
                     return "it holds sparse matrices that are compressed"
-                shapes[entry.filename] = _shape(member)
+                is_array = start == b"\x93NUMPY"
+                shapes[entry.filename] = (
+                    _checked_shape(member, entry.file_size) if is_array else None
+                )
         if "schema.json" not in sizes:
             return None
         schema = json.loads(archive.read("schema.json"))
@@ -240,19 +245,13 @@ def _holds_more(archive: zipfile.ZipFile, size: int) -> bool:
 
 
 def _holds_packed(stream: Any, size: int) -> bool:
-    """Whether a member is a sparse matrix, which is an archive itself, that is compressed."""
-    start = stream.read(6)
-    stream.seek(0)
-    if start == b"\x93NUMPY":
-        _check_array(stream, size)
-    if not start.startswith(b"PK"):
-        return False
+    """Whether a sparse matrix, which is an archive itself, is compressed."""
     with zipfile.ZipFile(stream) as inner:
         if _holds_more(inner, size):
             return True
         for entry in inner.infolist():
             with inner.open(entry) as part:
-                _check_array(part, entry.file_size)
+                _checked_shape(part, entry.file_size)
     return False
 
 
@@ -288,14 +287,15 @@ def written(schema: Any) -> Iterator[dict[str, Any]]:
             todo += node
 
 
-def _check_array(stream: Any, size: int) -> None:
-    """Raise if the header of an array promises more, or less, than there is."""
+def _checked_shape(stream: Any, size: int) -> tuple[int, ...]:
+    """The shape of an array; raises if its header promises more, or less, than there is."""
     shape, _, dtype = header_of(stream)
     # values of no size would be promised in any number
     if dtype.hasobject or dtype.itemsize == 0 or min(shape, default=0) < 0:
         raise ValueError(f"an array of {dtype}")
     if math.prod(shape) * dtype.itemsize != size - stream.tell():
         raise ValueError(f"an array of {shape} {dtype} in {size} bytes")
+    return shape
 
 
 def header_of(stream: Any) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
@@ -306,15 +306,6 @@ def header_of(stream: Any) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
     )
     header: tuple[tuple[int, ...], bool, np.dtype[Any]] = read(stream)
     return header
-
-
-def _shape(stream: Any) -> tuple[int, ...] | None:
-    """Shape of a member that is an array, None of any other."""
-    stream.seek(0)
-    if stream.read(6) != b"\x93NUMPY":
-        return None
-    stream.seek(0)
-    return header_of(stream)[0]
 
 
 def _tree_is_whole(node: dict[str, Any], shapes: dict[str, Any]) -> bool:

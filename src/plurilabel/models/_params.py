@@ -109,7 +109,7 @@ def check_parameters(part: Any) -> None:
 def check_attributes(part: Any) -> None:
     """Raise a ValueError if an object holds something under the name of one of its methods."""
     for name in getattr(part, "__dict__", {}):
-        if inspect.isfunction(inspect.getattr_static(type(part), name, None)):
+        if name in _methods(type(part)):
             raise ValueError(f"{name} of a {type(part).__name__} must be its method")
 
 
@@ -122,6 +122,17 @@ def check_callable(part: Any) -> None:
         return
     if isinstance(part, type) or (inspect.isroutine(part) and not isinstance(part, np.ufunc)):
         raise ValueError(f"{part!r} cannot be in a model file: it could be called")
+
+
+@cache
+def _methods(owner: type[Any]) -> frozenset[str]:
+    """Names of the methods of a class, those that it has under some conditions as well."""
+    found = {name: value for each in reversed(owner.__mro__) for name, value in vars(each).items()}
+    return frozenset(
+        name
+        for name, value in found.items()
+        if inspect.isfunction(value) or hasattr(value, "__wrapped__")
+    )
 
 
 @cache
