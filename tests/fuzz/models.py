@@ -55,7 +55,7 @@ def run(folder, start, stop, *, keep=None, shown=None):
             failed[number] = died
             number += 1
         if shown:
-            print(number, dict(outcomes), file=shown, flush=True)
+            print(number, dict(outcomes), failed or "", file=shown, flush=True)
     for each in failed if keep else ():
         Path(keep, f"{each}.skops").write_bytes(mutation(seeds, each))
     return outcomes, failed
@@ -63,7 +63,8 @@ def run(folder, start, stop, *, keep=None, shown=None):
 
 def mutation(seeds, number):
     rng = np.random.default_rng([7, number])
-    return mutated_model(rng, pick(rng, seeds))
+    # small ones more often, since they take less time
+    return mutated_model(rng, min(pick(rng, seeds), pick(rng, seeds), key=len))
 
 
 def _forked(folder, seeds, rows, start, stop):
@@ -94,14 +95,15 @@ def _work(folder, seeds, rows, start, stop, write):
     faulthandler.enable()
     taken = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (taken + MEMORY, taken + MEMORY))
-    signal.signal(signal.SIGALRM, lambda *_: (_ for _ in ()).throw(TimeoutError("too long")))
+    # seconds of this process alone, however busy the machine is
+    signal.signal(signal.SIGPROF, lambda *_: (_ for _ in ()).throw(TimeoutError("too long")))
     path = folder / f"mutated{os.getpid()}.skops"
     for number in range(start, stop):
         path.write_bytes(mutation(seeds, number))
-        signal.alarm(SECONDS)
-        faulthandler.dump_traceback_later(3 * SECONDS, exit=True)  # where no signal is heard
+        signal.setitimer(signal.ITIMER_PROF, SECONDS)
+        faulthandler.dump_traceback_later(12 * SECONDS, exit=True)  # where no signal is heard
         outcome = _outcome(path, rows)
-        signal.alarm(0)
+        signal.setitimer(signal.ITIMER_PROF, 0)
         os.write(write, f"{number}\t{outcome}\n".encode())
     faulthandler.cancel_dump_traceback_later()
     path.unlink()

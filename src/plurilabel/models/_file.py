@@ -22,6 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 from plurilabel._core.base import default_feature_names
 from plurilabel._core.compat import versions
 from plurilabel._core.records import write_atomic
+from plurilabel._core.roster import learners
 from plurilabel._core.words import shortened
 from plurilabel.distributed import DaskLazyClassifier
 from plurilabel.models._audit import (
@@ -103,6 +104,10 @@ def save_model(
     if not isinstance(compress, int) or not 0 <= compress <= 9:
         raise ValueError(f"compress must be True, False or from 0 to 9, got {compress!r}")
     check_is_fitted(model.estimator)
+    for part in parts_of(model.estimator):
+        entry = learners().get(type(part).__name__) if isinstance(part, BaseEstimator) else None
+        if entry and entry.unsaved:
+            raise ValueError(f"a model file cannot hold a {entry.name}: {entry.unsaved}")
     check_sound(model.estimator)
     with _words_as_arrays(model.estimator):
         try:
