@@ -6,22 +6,28 @@ Asked without the check, most of these end the process.
 import io
 import json
 import os
+from importlib.metadata import requires
 from types import FunctionType
 
 import numpy as np
 import pytest
+import sklearn
 from scipy import sparse
 from sklearn.cluster import KMeans
-from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
-from sklearn.neighbors import KNeighborsClassifier
+from sklearn.ensemble import (
+    GradientBoostingClassifier,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+)
+from sklearn.neighbors import KDTree, KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import SVC, SVR, LinearSVC, NuSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from plurilabel import BinaryRelevance, MLDecisionTree, MLkNN, ThresholdClassifier
-from plurilabel.models import Model, load_model, save_model
-from plurilabel.models._sound import check_sound
+from plurilabel.models import Model, _file, load_model, save_model
+from plurilabel.models._sound import CHECKED, check_sound, unchecked
 from tests.models.test_file import NAMES, X, Y, refused, rewritten, saved, with_learner
 
 pytest.importorskip("skops.io", reason="model files need skops")
@@ -405,3 +411,72 @@ def test_places_out_of_a_block_of_random_numbers_are_refused(saved, make, name, 
 
     schema_changed(saved, change)
     assert "leads out of its arrays" in refused(saved)
+
+
+# versions -------------------------------------------------------------------------------------
+
+LIBSVM = {
+    "support_", "support_vectors_", "_n_support", "dual_coef_", "_dual_coef_", "intercept_",
+    "_intercept_", "_probA", "_probB", "_sparse", "_gamma", "_num_iter", "n_iter_", "fit_status_",
+    "shape_fit_", "class_weight_", "classes_", "n_features_in_", "_effective_probability",
+}  # fmt: skip
+NEIGHBOURS = {
+    "_fit_X", "_fit_method", "_tree", "_y", "classes_", "effective_metric_",
+    "effective_metric_params_", "n_features_in_", "n_samples_fit_", "outputs_2d_",
+}  # fmt: skip
+NODE = {
+    "left_child", "right_child", "feature", "threshold", "impurity", "n_node_samples",
+    "weighted_n_node_samples", "missing_go_to_left",
+}  # fmt: skip
+BOOSTED_NODE = {
+    "value", "count", "feature_idx", "num_threshold", "missing_go_to_left", "left", "right",
+    "gain", "depth", "is_leaf", "bin_threshold", "is_categorical", "bitset_idx",
+}  # fmt: skip
+ONE_HOT = {
+    "categories_", "_infrequent_enabled", "drop_idx_", "_drop_idx_after_grouping",
+    "_n_features_outs", "n_features_in_", "infrequent_categories_", "_infrequent_indices",
+    "_default_to_infrequent_mappings",
+}  # fmt: skip
+
+
+def test_the_oldest_and_the_newest_scikit_learn_are_checked():
+    """Another one fails here, until its private arrays were looked at."""
+    running = ".".join(sklearn.__version__.split(".")[:2])
+    assert running in CHECKED
+    oldest = next(line for line in requires("plurilabel") if line.startswith("scikit-learn"))
+    assert f">={CHECKED[0]}" in oldest
+
+
+def private(part):
+    return {name for name in vars(part) if name.startswith("_") or name.endswith("_")}
+
+
+def test_private_arrays_are_those_that_are_checked():
+    tree, boosted = (
+        DecisionTreeClassifier().fit(X, y).tree_.__getstate__(),
+        HistGradientBoostingClassifier(max_iter=1).fit(X, y)._predictors[0][0],
+    )
+    for held, known in [
+        (private(SVC().fit(X, y)), LIBSVM),
+        (private(SVR().fit(SPARSE, y)), LIBSVM),
+        (private(KNeighborsClassifier().fit(X, y)), NEIGHBOURS),
+        (private(OneHotEncoder().fit(X)), ONE_HOT),
+        (tree, {"max_depth", "node_count", "nodes", "values"}),
+        (tree["nodes"].dtype.names, NODE),
+        (vars(boosted), {"nodes", "binned_left_cat_bitsets", "raw_left_cat_bitsets"}),
+        (boosted.nodes.dtype.names, BOOSTED_NODE),
+        (range(len(KDTree(X).__getstate__())), range(13)),
+    ]:
+        assert set(held) <= set(known)
+
+
+def test_newer_versions_are_met_with_a_warning(saved, monkeypatch):
+    tree = MLDecisionTree().fit(X, Y)
+    assert unchecked(tree) is None
+    assert unchecked(tree, "1.10.0") == unchecked(tree, "2.0.dev0")
+    assert unchecked(tree, "1.10.0").startswith("sklearn.tree.")
+    assert unchecked(MLkNN(3).fit(X, Y), "1.10.0") is None
+    with_learner(saved, tree)
+    monkeypatch.setattr(_file, "unchecked", lambda estimator: unchecked(estimator, "1.10.0"))
+    with pytest.warns(UserWarning, match=r"holds a .*Tree.*, whose arrays are .* up to 1.9"):
+        load_model(saved)

@@ -36,7 +36,7 @@ from plurilabel.models._audit import (
 from plurilabel.models._large import mapped, with_large, without_large, write
 from plurilabel.models._model import Model
 from plurilabel.models._params import make_safe
-from plurilabel.models._sound import check_sound, parts_of
+from plurilabel.models._sound import CHECKED, check_sound, parts_of, unchecked
 
 FORMAT = 1
 LONGEST_WORD = 150  # an array of words has room for the longest in each place
@@ -217,6 +217,13 @@ def load_model(path: str | os.PathLike[str], *, mmap_mode: Literal["r"] | None =
             warnings.warn_explicit(
                 warning.message, warning.category, warning.filename, warning.lineno
             )
+    if private := unchecked(model.estimator):
+        warnings.warn(
+            f"{path} holds a {private.rpartition('.')[2]}, whose arrays are checked for "
+            f"scikit-learn up to {CHECKED[-1]}, which is older than the one installed: use the "
+            "model only if you trust where it comes from",
+            stacklevel=2,
+        )
     if others := _other_versions(made_by):
         warnings.warn(
             f"{path} was saved with {others}; answers may differ, fit it again to be sure",

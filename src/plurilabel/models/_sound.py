@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
+import sklearn
 from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.dummy import DummyClassifier
@@ -21,6 +22,9 @@ from sklearn.preprocessing import OneHotEncoder
 
 from plurilabel._core.fitted import check_fitted, check_sparse
 from plurilabel.models._params import check_attributes, check_callable, check_parameters
+
+CHECKED = ("1.6", "1.9")
+"""The oldest and the newest scikit-learn with which checks of its private arrays are tested."""
 
 # by module, or by module and class: run by compiled code that trusts what it gets
 _REFUSED = (
@@ -55,6 +59,21 @@ def check_sound(estimator: Any) -> None:
             check_fitted(part)
         elif not _is_sound(part, name):
             raise ValueError(f"a {type(part).__name__} in it leads out of its arrays")
+
+
+def unchecked(estimator: Any, version: str = sklearn.__version__) -> str | None:
+    """A part whose private arrays a scikit-learn newer than was tested may read otherwise."""
+    if _minor(version) <= _minor(CHECKED[-1]):
+        return None
+    names = (_name(part) for part in parts_of(estimator))
+    private = (
+        name for name in names if name.startswith((*_CHECKS, "sklearn.preprocessing._encoders."))
+    )
+    return next((name for name in private if name.startswith("sklearn.")), None)
+
+
+def _minor(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in version.split(".")[:2])
 
 
 def parts_of(root: Any) -> Iterator[Any]:

@@ -2,9 +2,9 @@
 
 Each learner has two interfaces: river's for single rows (``learn_one``, ``predict_one``,
 ``predict_proba_one``) and scikit-learn's for arrays (``fit``, ``partial_fit``, ``predict``).
-:class:`WindowMLkNN` and :class:`MLSAMPkNN` work without river; the others raise an error that
-names the extra to install. :func:`prequential` evaluates learners on a stream and returns
-:class:`StreamResults`; :func:`plurilabel.evaluation.write_stream_report` makes a page of them.
+Those around river's classifiers need river, and raise an error that names the extra to install.
+:func:`prequential` evaluates learners on a stream and returns :class:`StreamResults`;
+:func:`plurilabel.evaluation.write_stream_report` makes a page of them.
 """
 
 from functools import partial
