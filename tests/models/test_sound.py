@@ -19,9 +19,10 @@ from sklearn.ensemble import (
     HistGradientBoostingClassifier,
     RandomForestClassifier,
 )
+from sklearn.feature_extraction import DictVectorizer
 from sklearn.neighbors import KDTree, KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.preprocessing import MultiLabelBinarizer, OneHotEncoder, StandardScaler
 from sklearn.svm import SVC, SVR, LinearSVC, NuSVC
 from sklearn.tree import DecisionTreeClassifier
 
@@ -102,10 +103,25 @@ def test_support_vectors_that_lead_nowhere_are_refused(make):
         lambda: changed(KNeighborsClassifier().fit(X, y), _fit_X=X[:, :2]),
         lambda: changed(KNeighborsClassifier().fit(X, y), _fit_X=X[:3]),
         lambda: changed(KNeighborsClassifier().fit(X, y), n_samples_fit_=10**6),
+        lambda: changed(
+            KNeighborsClassifier(algorithm="kd_tree").fit(X, y), _tree=KDTree(np.vstack([X, X]))
+        ),
     ],
 )
 def test_neighbours_that_lead_nowhere_are_refused(make):
     with pytest.raises(ValueError, match="a KNeighborsClassifier in it leads out of its arrays"):
+        check_sound(make())
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: changed(DictVectorizer().fit([{"a": 1, "b": 2}]), vocabulary_={"a": 0, "b": 9**9}),
+        lambda: changed(MultiLabelBinarizer().fit([["a"]]), _cached_dict={"a": 9**9}),
+    ],
+)
+def test_columns_that_are_not_there_are_refused(make):
+    with pytest.raises(ValueError, match="in it leads out of its arrays"):
         check_sound(make())
 
 

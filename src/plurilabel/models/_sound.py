@@ -17,8 +17,6 @@ import sklearn
 from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.dummy import DummyClassifier
-from sklearn.feature_extraction.text import CountVectorizer
-from sklearn.preprocessing import OneHotEncoder
 
 from plurilabel._core.fitted import check_fitted, check_sparse
 from plurilabel.models._params import check_attributes, check_callable, check_parameters
@@ -66,10 +64,8 @@ def unchecked(estimator: Any, version: str = sklearn.__version__) -> str | None:
     if _minor(version) <= _minor(CHECKED[-1]):
         return None
     names = (_name(part) for part in parts_of(estimator))
-    private = (
-        name for name in names if name.startswith((*_CHECKS, "sklearn.preprocessing._encoders."))
-    )
-    return next((name for name in private if name.startswith("sklearn.")), None)
+    starts = tuple(start for start in _CHECKS if start.startswith("sklearn."))
+    return next((name for name in names if name.startswith(starts)), None)
 
 
 def _minor(version: str) -> tuple[int, ...]:
@@ -108,11 +104,6 @@ def _checked(check: Callable[[Any], None], part: Any) -> None:
 
 def _is_sound(part: Any, name: str) -> bool:
     """Whether a part of scikit-learn is; those that numpy runs alone always are."""
-    if isinstance(part, CountVectorizer):
-        words = getattr(part, "vocabulary_", {})
-        return set(words.values()) == set(range(len(words)))
-    if isinstance(part, OneHotEncoder):
-        return not hasattr(part, "categories_") or _one_hot_is_sound(part)
     for start, check in _CHECKS.items():
         if name.startswith(start):
             return check(part)
@@ -138,8 +129,16 @@ def _are_below(values: Any, limit: int) -> bool:
 # encoders -------------------------------------------------------------------------------------
 
 
+def _words_are_sound(part: Any) -> bool:
+    """Whether words, names or labels have the columns of a matrix as their places."""
+    places = (vars(part).get(name) or {} for name in ("vocabulary_", "_cached_dict"))
+    return all(set(each.values()) == set(range(len(each))) for each in places)
+
+
 def _one_hot_is_sound(encoder: Any) -> bool:
     """Whether each category has its place among the columns that the encoder makes."""
+    if "categories_" not in vars(encoder):
+        return True
     drops = encoder._drop_idx_after_grouping
     for j, (values, width) in enumerate(zip(encoder.categories_, encoder._n_features_outs)):
         codes = np.arange(len(values))
@@ -250,6 +249,8 @@ def _neighbours_are_sound(part: Any) -> bool:
     is_matrix = sparse.issparse(X) or _is_array(X, (None, None), "biuf")
     if not is_matrix or X.shape != (held.get("n_samples_fit_"), held.get("n_features_in_")):
         return False
+    if held.get("_tree") is not None and np.shape(held["_tree"].data) != X.shape:
+        return False
     if classes is None:  # no classifier
         return y is None or _is_array(y, (X.shape[0], *np.shape(y)[1:]), "iuf")
     columns = classes if isinstance(classes, list) else [classes]
@@ -338,6 +339,9 @@ def _generator_is_sound(part: Any) -> bool:
 
 
 _CHECKS: dict[str, Callable[[Any], bool]] = {
+    "sklearn.feature_extraction.": _words_are_sound,
+    "sklearn.preprocessing._label.": _words_are_sound,
+    "sklearn.preprocessing._encoders.OneHotEncoder": _one_hot_is_sound,
     _NODES: _nodes_are_sound,
     "sklearn.tree._classes.": _tree_is_sound,
     "sklearn.ensemble._forest.": _forest_is_sound,
