@@ -33,6 +33,18 @@ def test_the_same_drifts_as_by_river(seed, settings):
     assert drifts
 
 
+def test_values_that_become_constant():
+    """What is left of the variance is rounded to less than 0."""
+    drift = pytest.importorskip("river.drift")
+    ours, theirs, lowest = ADWIN(), drift.ADWIN(), 0.0
+    for value in [*np.random.default_rng(0).choice([0.6, 0.8, 2 / 3, 1.0], 21), *[0.0] * 299]:
+        ours.update(value)
+        theirs.update(value)
+        assert (ours.drift_detected, ours.width) == (theirs.drift_detected, theirs.width)
+        lowest = min(lowest, ours.variance)
+    assert lowest < 0
+
+
 def learner_of_a_stream():
     rng = np.random.default_rng(0)
     X = rng.random((300, 4))

@@ -139,14 +139,18 @@ class ADWIN:
 
     def _differs(self) -> bool:
         """Whether the mean of an older part differs from that of the rest."""
-        n, total, fewest = 0.0, 0.0, self.min_window_length
+        n, total, fewest = 0.0, 0.0, max(self.min_window_length, 1)
+        if self.width < 2 * fewest:
+            return False
         spread = self.variance / self.width
         chance = log(2 * log(self.width) / self.delta)
+        if spread * chance < 0:  # rounded to less than 0, after many values were dropped
+            return False
         for level in range(len(self.levels) - 1, -1, -1):
             for part, _ in self.levels[level]:
                 n, total = n + 2.0**level, total + part
                 rest = self.width - n
-                if n < fewest or rest < fewest or rest <= 0:
+                if n < fewest or rest < fewest:
                     continue
                 inverse = 1 / (n - fewest + 1) + 1 / (rest - fewest + 1)
                 bound = sqrt(2 * inverse * spread * chance) + 2 / 3 * chance * inverse
