@@ -84,7 +84,8 @@ def make_safe(part: Any) -> None:
     if not isinstance(part, BaseEstimator):
         return
     held, most = vars(part), os.cpu_count() or 1
-    for name in _RESET.keys() & held.keys() & _parameters(type(part)).keys():
+    owner: Any = type(part)
+    for name in _RESET.keys() & held.keys() & _parameters(owner).keys():
         held[name] = _RESET[name]
     if isinstance(held.get("n_jobs"), Real) and held["n_jobs"] > most:
         held["n_jobs"] = most
@@ -92,7 +93,8 @@ def make_safe(part: Any) -> None:
 
 def check_parameters(part: Any) -> None:
     """Raise a ValueError if a parameter of an estimator is not one that a model file may have."""
-    owner, held = type(part), vars(part)
+    owner: Any = type(part)
+    held = vars(part)
     given = {name: held[name] for name in _parameters(owner) if name in held}
     if constraints := getattr(owner, "_parameter_constraints", None):
         known = {name: value for name, value in given.items() if name in constraints}
@@ -108,9 +110,10 @@ def check_parameters(part: Any) -> None:
 
 def check_attributes(part: Any) -> None:
     """Raise a ValueError if an object holds something under the name of one of its methods."""
+    owner: Any = type(part)
     for name in getattr(part, "__dict__", {}):
-        if name in _methods(type(part)):
-            raise ValueError(f"{name} of a {type(part).__name__} must be its method")
+        if name in _methods(owner):
+            raise ValueError(f"{name} of a {owner.__name__} must be its method")
 
 
 def check_callable(part: Any) -> None:
@@ -125,7 +128,7 @@ def check_callable(part: Any) -> None:
 
 
 @cache
-def _methods(owner: type[Any]) -> frozenset[str]:
+def _methods(owner: Any) -> frozenset[str]:
     """Names of the methods of a class, those that it has under some conditions as well."""
     found = {name: value for each in reversed(owner.__mro__) for name, value in vars(each).items()}
     return frozenset(
@@ -136,13 +139,13 @@ def _methods(owner: type[Any]) -> frozenset[str]:
 
 
 @cache
-def _parameters(owner: type[Any]) -> dict[str, Any]:
+def _parameters(owner: Any) -> dict[str, Any]:
     """Names of the parameters of a class, and their defaults."""
-    signature = inspect.signature(owner.__init__).parameters  # type: ignore[misc]
+    signature = inspect.signature(owner.__init__).parameters
     return {name: entry.default for name, entry in signature.items() if name != "self"}
 
 
-def _refused(owner: type[Any], name: str, value: Any) -> Iterator[str]:
+def _refused(owner: Any, name: str, value: Any) -> Iterator[str]:
     """What of a parameter is refused, in words: text and functions."""
     if name in _RESET:
         return
@@ -161,7 +164,7 @@ def _refused(owner: type[Any], name: str, value: Any) -> Iterator[str]:
             yield f"the function {getattr(entry, '__name__', entry)!r}"
 
 
-def _is_function_here(owner: type[Any], name: str, function: Any) -> bool:
+def _is_function_here(owner: Any, name: str, function: Any) -> bool:
     here = owner is FunctionTransformer and name in ("func", "inverse_func")
     return here and isinstance(function, np.ufunc)
 
