@@ -127,9 +127,9 @@ def test_tokens_are_found_in_linear_time(pattern):
     assert takes(CountVectorizer, "token_pattern", pattern)
     tokenize = re.compile(pattern).findall
     for text in ("a" * 10**5 + "!", "ab" * 10**5, "a." * 10**5, "é1" * 10**5):
-        start = time.perf_counter()
+        start = time.process_time()
         tokenize(text)
-        assert time.perf_counter() - start < 1
+        assert time.process_time() - start < 1
 
 
 @pytest.mark.parametrize(
