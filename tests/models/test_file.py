@@ -631,6 +631,7 @@ def changed_at(name, value):
         lambda: tree_with(feature=5),
         lambda: tree_with(feature=-1),
         lambda: narrow(tree_with()),
+        lambda: [vars(tree := tree_with()).update(n_outputs_=4 * 10**8), tree],  # memory
         lambda: {"nested": [(tree_with(children_left=10**9),)]},
         forest_with_a_wide_tree,
         lambda: boosted_with(left=10**9),

@@ -180,9 +180,10 @@ def _tree_is_sound(part: Any) -> bool:
 
 
 def _takes(tree: Any, owner: Any) -> bool:
-    """Whether a tree looks at as many features as its owner lets through."""
+    """Whether a tree looks at as many features as its owner lets through, for all outputs."""
     nodes = vars(tree).get("tree_")
-    return _name(nodes) == _NODES and nodes.n_features == vars(owner).get("n_features_in_")
+    sizes = vars(owner).get("n_features_in_"), vars(tree).get("n_outputs_")
+    return _name(nodes) == _NODES and (nodes.n_features, nodes.n_outputs) == sizes
 
 
 def _forest_is_sound(forest: Any) -> bool:
