@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from plurilabel import NeighborSubspaceEnsemble, StreamBinaryRelevance
+from plurilabel._core.fitted import check_fitted
 from plurilabel.models import Model, load_model, save_model
 from plurilabel.streams import ADWIN
 
@@ -89,3 +90,12 @@ def test_learners_around_river_say_what_to_do_instead(tmp_path):
     learner = StreamBinaryRelevance().fit([[0.0], [1.0]] * 5, [[0, 1], [1, 0]] * 5)
     with pytest.raises(ValueError, match="hold a StreamBinaryRelevance: .*river.* take Nei"):
         save_model(tmp_path / "m.skops", Model(learner, list("ab"), ["x"]))
+
+
+def test_more_neighbours_than_the_window_has_are_refused():
+    """They are made room for, whether they are there or not."""
+    learner, _, _ = learner_of_a_stream()
+    check_fitted(learner.core_)
+    learner.core_.ks[-1] = 2**31
+    with pytest.raises(ValueError, match="ks of a Watched must be at least 0 and below 101"):
+        check_fitted(learner.core_)
