@@ -4,6 +4,7 @@ import io
 import json
 import re
 import zipfile
+from functools import cache
 
 import numpy as np
 
@@ -83,12 +84,17 @@ _CHANGES = (_cut, _flip, _insert, _repeat, _word, _line, _binary)
 # model files ----------------------------------------------------------------------------------
 
 
+@cache
+def _members(content):
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
 def mutated_model(rng, content):
     """A model file with one or a few of its members changed, and its checksums right."""
     if rng.random() < 0.02:
         return mutated(rng, content)
-    with zipfile.ZipFile(io.BytesIO(content)) as archive:
-        members = {name: archive.read(name) for name in archive.namelist()}
+    members = dict(_members(content))
     arrays = [name for name in members if name.endswith((".npy", ".npz"))]
     for _ in range(rng.geometric(0.7)):
         if arrays and rng.random() < 0.6:
@@ -166,37 +172,99 @@ def _sparse_member(rng, member):
     return buffer.getvalue()
 
 
+# what stands where something else is expected: other types, other sizes, other options
+VALUES = (
+    *NUMBERS, 3, 4, 5, 0.5, -0.5, 1e-300, 1e300, float("nan"), float("inf"), None, True, False,
+    10**30, "", "csr", "precomputed", "brute", "auto", "filename", "../folder", "3", "nan",
+    "(a+)+$", "\0", "é" * 50, [], [1], [[]], {}, {"a": 1}, ["a"], [1, "a", None], [0] * 99,
+)  # fmt: skip
+
+
 def _schema(rng, text):
-    schema, nodes = json.loads(text), []
+    """The text that describes the objects, with one of them changed."""
+    schema, nodes, places = json.loads(text), [], []
     todo = [schema]
     while todo:
         node = todo.pop()
         if isinstance(node, dict):
             nodes.append(node)
-            todo += node.values()
-        elif isinstance(node, list):
-            todo += node
-    node, other = pick(rng, nodes), pick(rng, nodes)
-    plain = [n for n in nodes if n.get("__loader__") == "JsonNode"]
-    kind = int(rng.integers(8))
-    if kind <= 2 and plain:
-        values = [*NUMBERS, 0.5, None, True, "", "csr", "precomputed", "brute", [], [1]]
-        pick(rng, plain)["content"] = json.dumps(pick(rng, values))
-    elif kind == 3 and node:
-        node.pop(pick(rng, list(node)))
-    elif kind == 4:  # the same object twice
-        kept = node.get("__id__")
-        node.clear()
-        node.update(other, **({} if rng.random() < 0.5 else {"__id__": kept}))
-    elif kind == 5 and "__class__" in node and "__class__" in other:
-        node["__class__"], node["__module__"] = other["__class__"], other.get("__module__")
-    elif kind == 6 and "__loader__" in other:
-        node["__loader__"] = other["__loader__"]
-    elif "file" in node and "file" in other:
-        node["file"], other["file"] = other["file"], node["file"]
-    elif plain:
-        pick(rng, plain)["content"] = pick(rng, plain).get("content")
+        for key, value in node.items() if isinstance(node, dict) else enumerate(node):
+            places.append((node, key))
+            if isinstance(value, dict | list):
+                todo.append(value)
     try:
+        pick(rng, _IN_SCHEMA)(rng, nodes, places)
         return json.dumps(schema).encode()
-    except ValueError:  # it names itself
+    except (ValueError, RecursionError):  # it names itself, or there is nothing to change
         return text
+
+
+def _any_value(rng, nodes, _places):
+    pick(rng, _plain(nodes))["content"] = json.dumps(pick(rng, VALUES))
+
+
+def _any_entry(rng, _nodes, places):
+    node, key = pick(rng, places)
+    node[key] = pick(rng, VALUES)
+
+
+def _no_entry(rng, _nodes, places):
+    node, key = pick(rng, places)
+    del node[key]
+
+
+def _other_object(rng, nodes, _places):  # the same object twice, under its number or its own
+    node, other = pick(rng, nodes), pick(rng, nodes)
+    kept = node.get("__id__")
+    node.clear()
+    node.update(other, **({} if rng.random() < 0.5 else {"__id__": kept}))
+
+
+def _swapped(rng, _nodes, places):
+    (node, key), (other, there) = pick(rng, places), pick(rng, places)
+    node[key], other[there] = other[there], node[key]
+
+
+def _other_type(rng, nodes, _places):
+    node, other = (pick(rng, _with(nodes, "__class__")) for _ in range(2))
+    node["__class__"], node["__module__"] = other["__class__"], other.get("__module__")
+
+
+def _other_builder(rng, nodes, _places):
+    node, other = (pick(rng, _with(nodes, "__loader__")) for _ in range(2))
+    node["__loader__"] = other["__loader__"]
+
+
+def _other_file(rng, nodes, _places):
+    node, other = (pick(rng, _with(nodes, "file")) for _ in range(2))
+    node["file"], other["file"] = other["file"], node["file"]
+
+
+def _other_value(rng, nodes, _places):
+    pick(rng, _plain(nodes))["content"] = pick(rng, _plain(nodes)).get("content")
+
+
+def _other_key(rng, nodes, _places):  # an attribute under another name
+    node = pick(rng, [each for each in nodes if "key_types" in each])
+    content = node["content"]
+    key, other = (pick(rng, list(content)) for _ in range(2))
+    content[other if rng.random() < 0.5 else f"{key}_"] = content.pop(key)
+
+
+def _longer(rng, nodes, _places):
+    content = pick(rng, [n["content"] for n in nodes if isinstance(n.get("content"), list)])
+    content *= int(rng.integers(2, 5))
+
+
+def _with(nodes, key):
+    return [node for node in nodes if key in node] or [{key: None}]
+
+
+def _plain(nodes):
+    return [node for node in nodes if node.get("__loader__") == "JsonNode"] or [{}]
+
+
+_IN_SCHEMA = (
+    _any_value, _any_value, _any_value, _any_entry, _no_entry, _other_object, _swapped,
+    _other_type, _other_builder, _other_file, _other_value, _other_key, _longer,
+)  # fmt: skip

@@ -244,7 +244,9 @@ def test_only_what_can_be_loaded_is_saved(tmp_path):
     with pytest.raises(NotFittedError):
         save_model(tmp_path / "m.skops", Model(MLkNN(3), NAMES, FEATURES))
     strange = make_pipeline(FunctionTransformer(shout), MLkNN(3)).fit(X, Y)
-    with pytest.raises(ValueError, match="a model file cannot hold .*shout, since"):
+    with pytest.raises(
+        ValueError, match="func of a FunctionTransformer cannot be the function .shout."
+    ):
         save_model(tmp_path / "m.skops", Model(strange, NAMES, FEATURES))
     assert not list(tmp_path.iterdir())
 
@@ -626,6 +628,7 @@ def changed_at(name, value):
         lambda: tree_with(feature=5),
         lambda: tree_with(feature=-1),
         lambda: narrow(tree_with()),
+        lambda: [vars(tree := tree_with()).update(n_outputs_=4 * 10**8), tree],  # memory
         lambda: {"nested": [(tree_with(children_left=10**9),)]},
         forest_with_a_wide_tree,
         lambda: boosted_with(left=10**9),

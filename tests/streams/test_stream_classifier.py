@@ -131,7 +131,7 @@ def test_names_of_a_frame_with_missing_labels():
 def test_without_river_the_extra_is_named(monkeypatch):
     import sys
 
-    monkeypatch.setitem(sys.modules, "river.drift", None)
+    monkeypatch.setitem(sys.modules, "river.linear_model", None)
     with pytest.raises(ImportError, match=r"pip install 'plurilabel\[streams\]'"):
         streams.StreamBinaryRelevance().learn_one({"a": 1}, {"l": True})
     assert issubclass(streams.MLSAMPkNN, StreamClassifier)

@@ -26,7 +26,8 @@ from sklearn.utils.validation import _check_sample_weight
 __all__ = [
     "BOOLEAN_METRICS", "HasMethods", "Interval", "StrOptions", "check_params",
     "check_sample_weight", "class_numbers", "constraints_of", "fitted_gamma", "import_extra",
-    "rows_of_params", "safe_indexing", "validate_parameter_constraints", "versions",
+    "option_words", "rows_of_params", "safe_indexing", "validate_parameter_constraints",
+    "versions",
 ]  # fmt: skip
 
 
@@ -43,6 +44,13 @@ def import_extra(module: str, user: str, extra: str) -> Any:
 def constraints_of(estimator: type[Any], *names: str) -> dict[str, list[Any]]:
     """The constraints that one of scikit-learn's estimators puts on some of its parameters."""
     return {name: estimator._parameter_constraints[name] for name in names}
+
+
+def option_words(constraints: Any) -> frozenset[str]:
+    """The words among the constraints of a parameter."""
+    every = constraints if isinstance(constraints, list | tuple) else ()
+    lists = (getattr(getattr(each, "constraint", each), "options", ()) for each in every)
+    return frozenset(word for words in lists for word in words if isinstance(word, str))
 
 
 def check_params(estimator: Any) -> None:

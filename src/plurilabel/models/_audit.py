@@ -9,9 +9,8 @@ import io
 import json
 import math
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
-from importlib import import_module
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -27,8 +26,26 @@ _OTHERS = (
     "numpy.dtype",
     "plurilabel.DateEncoder",
     "plurilabel.TableEncoder",
+    "plurilabel.bags.Bags",
     "plurilabel.datasets.Hierarchy",
     "plurilabel.datasets.UnknownLabels",
+    "plurilabel.learners.Condition",
+    "plurilabel.learners.DecisionNode",
+    "plurilabel.learners.LabelRule",
+    "plurilabel.learners.Vote",
+    "plurilabel.learners.WeakRule",
+    "plurilabel.learners.WordShares",
+    "plurilabel.metrics.Measure",
+    "plurilabel.metrics.Scorer",
+    "plurilabel.model_selection.IterativeStratifiedGroupKFold",
+    "plurilabel.model_selection.IterativeStratifiedKFold",
+    "plurilabel.model_selection.IterativeStratifiedShuffleSplit",
+    "plurilabel.model_selection.RepeatedIterativeStratifiedKFold",
+    "plurilabel.neighbors.Formula",
+    "plurilabel.streams.ADWIN",
+    "plurilabel.streams.CountingWindow",
+    "plurilabel.streams.SelfAdjusting",
+    "plurilabel.streams.Watched",
     "scipy.sparse._csc.csc_array",
     "scipy.sparse._csc.csc_matrix",
     "scipy.sparse._csr.csr_array",
@@ -56,15 +73,72 @@ _OTHERS = (
 
 @cache
 def trusted_types() -> frozenset[str]:
-    """Names of all types that may stand in a model file: ours are those with public names."""
-    packages = {*estimators().values(), "model_selection", "metrics"} - {"_core.base", "io"}
-    ours = (
-        f"{value.__module__}.{name}"
-        for module in (import_module(f"plurilabel.{package}") for package in packages)
-        for name, value in vars(module).items()
-        if name in module.__all__ and isinstance(value, type)
-    )
+    """Names of all types that may stand in a model file: our estimators, and what they hold."""
+    ours = (f"plurilabel.{name}" for name, home in estimators().items() if home != "_core.base")
     return frozenset([*ours, *_OTHERS])
+
+
+def _is_plain(name: str) -> bool:
+    """Whether a type is one of Python's or numpy's that skops trusts by itself."""
+    return name.startswith(("builtins.", "numpy.")) and name not in trusted_types()
+
+
+def _is_function(name: str) -> bool:
+    return name.startswith(("numpy.", "scipy.")) and name not in trusted_types()
+
+
+def _one_of(*names: str) -> Callable[[str], bool]:
+    return lambda name: name in names
+
+
+_BUILT: dict[str, Callable[[str], bool]] = {
+    "BytesNode": _one_of("builtins.bytes"),
+    "ConstructorFromReduceNode": _one_of("builtins.range"),
+    "DTypeNode": _one_of("numpy.dtype"),
+    "DictNode": _one_of("builtins.dict", "collections.OrderedDict"),
+    "FunctionNode": _is_function,
+    "JsonNode": lambda _name: True,
+    "ListNode": _one_of("builtins.list"),
+    "LossNode": lambda name: name.startswith(
+        ("sklearn._loss.", "sklearn.linear_model._sgd_fast.")
+    ),
+    "MaskedArrayNode": lambda name: name.startswith("numpy.ma."),
+    "NdArrayNode": _is_plain,
+    "ObjectNode": lambda name: not name.startswith(("builtins.", "numpy.")),
+    "RandomGeneratorNode": _one_of("numpy.random._generator.Generator"),
+    "RandomStateNode": _one_of("numpy.random.mtrand.RandomState"),
+    "SetNode": _one_of("builtins.set"),
+    "SliceNode": _one_of("builtins.slice"),
+    "SparseMatrixNode": lambda name: name.startswith("scipy.sparse."),
+    "TreeNode": _one_of("sklearn.tree._tree.Tree"),
+    "TupleNode": _one_of("builtins.tuple"),
+    "TypeNode": _is_plain,
+}
+"""What each of skops' builders may build.
+
+skops itself lets any of them build any trusted type: an array would call the constructor of an
+estimator with its content, and a sparse matrix be made of no more than a large shape.
+"""
+
+
+def refused_built(schema: Any) -> str | None:
+    """Why the objects of a file must not be built as it describes them, None if they may."""
+    return next(filter(None, map(_refused_node, written(schema))), None)
+
+
+def _refused_node(node: dict[str, Any]) -> str | None:
+    builder = node.get("__loader__")
+    if builder is None:
+        return None
+    name = f"{node.get('__module__')}.{node.get('__class__')}"
+    if builder not in _BUILT or not _BUILT[builder](name):
+        return f"it holds {name} as a {builder}, which no model of plurilabel does"
+    if builder == "RandomGeneratorNode":
+        # numpy makes a pool of any size, and fills it in quadratic time
+        size = node["content"]["seed_seq"]["content"]["pool_size"]
+        if size["__loader__"] != "JsonNode" or size["content"] != "4":
+            return "a random generator in it has a pool of another size than 4"
+    return None
 
 
 # size -----------------------------------------------------------------------------------------
@@ -138,9 +212,14 @@ def refused(stream: BinaryIO) -> str | None:
         shapes = {}
         for entry in entries:
             with archive.open(entry) as member:
-                if _holds_packed(member, entry.file_size):
+                start = member.read(6)
+                member.seek(0)
+                if start.startswith(b"PK") and _holds_packed(member, entry.file_size):
                     return "it holds sparse matrices that are compressed"
-                shapes[entry.filename] = _shape(member)
+                is_array = start == b"\x93NUMPY"
+                shapes[entry.filename] = (
+                    _checked_shape(member, entry.file_size) if is_array else None
+                )
         if "schema.json" not in sizes:
             return None
         schema = json.loads(archive.read("schema.json"))
@@ -154,7 +233,9 @@ def _refused_schema(
     if _has_scalar_array(schema, shapes):
         return "it has trees, and an array without dimensions, of which trees read the length"
     nodes = list(_nodes(schema))
-    if not all(_tree_is_whole(node, shapes) for node in nodes):
+    if why_not := refused_built(schema):
+        return why_not
+    if not all(_tree_is_whole(node, shapes) for node in written(schema)):
         return "a tree in it has arrays of another shape"
     named = {(node.get("__id__") or id(node), node["file"]) for node in nodes if "file" in node}
     read = sum(sizes.get(name, 0) for _, name in named)
@@ -171,19 +252,13 @@ def _holds_more(archive: zipfile.ZipFile, size: int) -> bool:
 
 
 def _holds_packed(stream: Any, size: int) -> bool:
-    """Whether a member is a sparse matrix, which is an archive itself, that is compressed."""
-    start = stream.read(6)
-    stream.seek(0)
-    if start == b"\x93NUMPY":
-        _check_array(stream, size)
-    if not start.startswith(b"PK"):
-        return False
+    """Whether a sparse matrix, which is an archive itself, is compressed."""
     with zipfile.ZipFile(stream) as inner:
         if _holds_more(inner, size):
             return True
         for entry in inner.infolist():
             with inner.open(entry) as part:
-                _check_array(part, entry.file_size)
+                _checked_shape(part, entry.file_size)
     return False
 
 
@@ -219,14 +294,15 @@ def written(schema: Any) -> Iterator[dict[str, Any]]:
             todo += node
 
 
-def _check_array(stream: Any, size: int) -> None:
-    """Raise if the header of an array promises more, or less, than there is."""
+def _checked_shape(stream: Any, size: int) -> tuple[int, ...]:
+    """The shape of an array; raises if its header promises more, or less, than there is."""
     shape, _, dtype = header_of(stream)
     # values of no size would be promised in any number
     if dtype.hasobject or dtype.itemsize == 0 or min(shape, default=0) < 0:
         raise ValueError(f"an array of {dtype}")
     if math.prod(shape) * dtype.itemsize != size - stream.tell():
         raise ValueError(f"an array of {shape} {dtype} in {size} bytes")
+    return shape
 
 
 def header_of(stream: Any) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
@@ -237,15 +313,6 @@ def header_of(stream: Any) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
     )
     header: tuple[tuple[int, ...], bool, np.dtype[Any]] = read(stream)
     return header
-
-
-def _shape(stream: Any) -> tuple[int, ...] | None:
-    """Shape of a member that is an array, None of any other."""
-    stream.seek(0)
-    if stream.read(6) != b"\x93NUMPY":
-        return None
-    stream.seek(0)
-    return header_of(stream)[0]
 
 
 def _tree_is_whole(node: dict[str, Any], shapes: dict[str, Any]) -> bool:
@@ -281,17 +348,24 @@ def _nodes(schema: Any) -> Iterator[dict[str, Any]]:
             number = node.get("__id__")
             if not isinstance(number, int | str | None):
                 raise ValueError(f"an object is numbered {number!r}")
+            todo += node.values()
             if number is not None and number in seen:
                 if not _are_alike(seen[number], node):
                     raise ValueError(f"two objects are numbered {number}")
                 continue
             seen[number] = node
             yield node
-            todo += node.values()
 
 
-def _are_alike(first: Any, second: Any) -> bool:
-    """Whether two descriptions differ in no more than numbers of objects."""
+def _are_alike(first: dict[str, Any], second: dict[str, Any]) -> bool:
+    """Whether two descriptions differ in no more than numbers of objects.
+
+    Nor in those of their parts, which are looked at by themselves: some are made when they are
+    written, and so are the files of sparse matrices and bytes.
+    """
+    anew = first.get("__loader__") in ("SparseMatrixNode", "BytesNode")
+    if not anew and first.get("file") != second.get("file"):
+        return False
     todo = [(first, second)]
     while todo:
         a, b = todo.pop()

@@ -22,12 +22,21 @@ from sklearn.utils.validation import check_is_fitted
 from plurilabel._core.base import default_feature_names
 from plurilabel._core.compat import versions
 from plurilabel._core.records import json_bytes, write_atomic
+from plurilabel._core.roster import learners
 from plurilabel._core.words import shortened
 from plurilabel.distributed import DaskLazyClassifier
-from plurilabel.models._audit import is_bomb, is_packed, refused, trusted_types, unpacked
+from plurilabel.models._audit import (
+    is_bomb,
+    is_packed,
+    refused,
+    refused_built,
+    trusted_types,
+    unpacked,
+)
 from plurilabel.models._large import mapped, with_large, without_large, write
 from plurilabel.models._model import Model
-from plurilabel.models._sound import check_sound, parts_of
+from plurilabel.models._params import make_safe
+from plurilabel.models._sound import CHECKED, check_sound, parts_of, unchecked
 
 FORMAT = 1
 LONGEST_WORD = 150  # an array of words has room for the longest in each place
@@ -95,6 +104,10 @@ def save_model(
     if not isinstance(compress, int) or not 0 <= compress <= 9:
         raise ValueError(f"compress must be True, False or from 0 to 9, got {compress!r}")
     check_is_fitted(model.estimator)
+    for part in parts_of(model.estimator):
+        entry = learners().get(type(part).__name__) if isinstance(part, BaseEstimator) else None
+        if entry and entry.unsaved:
+            raise ValueError(f"a model file cannot hold a {entry.name}: {entry.unsaved}")
     check_sound(model.estimator)
     with _words_as_arrays(model.estimator):
         try:
@@ -109,6 +122,10 @@ def save_model(
             f"a model file cannot hold {strange[0]}, since it could not be loaded again: only "
             "types of plurilabel, scikit-learn, scipy and numpy are trusted"
         )
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        why_not = refused_built(json.loads(archive.read("schema.json")))
+    if why_not:
+        raise ValueError(f"a model file cannot hold this model: {why_not}")
     about = {_ABOUT: json_bytes(_about(model)).decode()}
     with write_atomic(path) as stream:
         size = write(stream, content, arrays, about, 3 if compress is True else int(compress))
@@ -183,6 +200,8 @@ def load_model(path: str | os.PathLike[str], *, mmap_mode: Literal["r"] | None =
             estimator = sio.loads(content, trusted=named)
         with_large(estimator, arrays)
         _words_from_arrays(estimator)
+        for part in parts_of(estimator):
+            make_safe(part)
         check_sound(estimator)
         model = _model(about, estimator)
     except (ModelFileError, OSError):
@@ -198,6 +217,13 @@ def load_model(path: str | os.PathLike[str], *, mmap_mode: Literal["r"] | None =
             warnings.warn_explicit(
                 warning.message, warning.category, warning.filename, warning.lineno
             )
+    if private := unchecked(model.estimator):
+        warnings.warn(
+            f"{path} holds a {private.rpartition('.')[2]}, whose arrays are checked for "
+            f"scikit-learn up to {CHECKED[-1]}, which is older than the one installed: use the "
+            "model only if you trust where it comes from",
+            stacklevel=2,
+        )
     if others := _other_versions(made_by):
         warnings.warn(
             f"{path} was saved with {others}; answers may differ, fit it again to be sure",

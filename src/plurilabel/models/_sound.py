@@ -13,15 +13,16 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
+import sklearn
 from scipy import sparse
+from sklearn.base import BaseEstimator
 from sklearn.dummy import DummyClassifier
-from sklearn.feature_extraction.text import CountVectorizer
-from sklearn.preprocessing import OneHotEncoder
 
-from plurilabel._core.compat import validate_parameter_constraints
 from plurilabel._core.fitted import check_fitted, check_sparse
+from plurilabel.models._params import check_attributes, check_callable, check_parameters
 
-MOST_JOBS = 1024  # threads that one estimator may ask for
+CHECKED = ("1.6", "1.9")
+"""The oldest and the newest scikit-learn with which checks of its private arrays are tested."""
 
 # by module, or by module and class: run by compiled code that trusts what it gets
 _REFUSED = (
@@ -46,18 +47,29 @@ def check_sound(estimator: Any) -> None:
                 f"a {name} cannot be in a model file: it is run by compiled code that trusts "
                 "its numbers, and nothing here can check them"
             )
-        held = getattr(part, "__dict__", {})
-        _check_jobs(name, held.get("n_jobs"))
+        check_callable(part)
+        check_attributes(part)
+        if isinstance(part, BaseEstimator):
+            check_parameters(part)
         if sparse.issparse(part):
             _checked(check_sparse, part)
         elif name.startswith("plurilabel."):
             check_fitted(part)
-            if constraints := getattr(part, "_parameter_constraints", None):
-                validate_parameter_constraints(
-                    constraints, part.get_params(deep=False), type(part).__name__
-                )
         elif not _is_sound(part, name):
             raise ValueError(f"a {type(part).__name__} in it leads out of its arrays")
+
+
+def unchecked(estimator: Any, version: str = sklearn.__version__) -> str | None:
+    """A part whose private arrays a scikit-learn newer than was tested may read otherwise."""
+    if _minor(version) <= _minor(CHECKED[-1]):
+        return None
+    names = (_name(part) for part in parts_of(estimator))
+    starts = tuple(start for start in _CHECKS if start.startswith("sklearn."))
+    return next((name for name in names if name.startswith(starts)), None)
+
+
+def _minor(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in version.split(".")[:2])
 
 
 def parts_of(root: Any) -> Iterator[Any]:
@@ -90,18 +102,8 @@ def _checked(check: Callable[[Any], None], part: Any) -> None:
         raise ValueError(f"a {type(part).__name__} in it must be {error}") from None
 
 
-def _check_jobs(name: str, n_jobs: Any) -> None:
-    if n_jobs is not None and not (isinstance(n_jobs, int) and abs(n_jobs) <= MOST_JOBS):
-        raise ValueError(f"n_jobs of a {name} must be a number up to {MOST_JOBS}, got {n_jobs!r}")
-
-
 def _is_sound(part: Any, name: str) -> bool:
     """Whether a part of scikit-learn is; those that numpy runs alone always are."""
-    if isinstance(part, CountVectorizer):
-        words = getattr(part, "vocabulary_", {})
-        return set(words.values()) == set(range(len(words)))
-    if isinstance(part, OneHotEncoder):
-        return not hasattr(part, "categories_") or _one_hot_is_sound(part)
     for start, check in _CHECKS.items():
         if name.startswith(start):
             return check(part)
@@ -127,8 +129,16 @@ def _are_below(values: Any, limit: int) -> bool:
 # encoders -------------------------------------------------------------------------------------
 
 
+def _words_are_sound(part: Any) -> bool:
+    """Whether words, names or labels have the columns of a matrix as their places."""
+    places = (vars(part).get(name) or {} for name in ("vocabulary_", "_cached_dict"))
+    return all(set(each.values()) == set(range(len(each))) for each in places)
+
+
 def _one_hot_is_sound(encoder: Any) -> bool:
     """Whether each category has its place among the columns that the encoder makes."""
+    if "categories_" not in vars(encoder):
+        return True
     drops = encoder._drop_idx_after_grouping
     for j, (values, width) in enumerate(zip(encoder.categories_, encoder._n_features_outs)):
         codes = np.arange(len(values))
@@ -170,9 +180,10 @@ def _tree_is_sound(part: Any) -> bool:
 
 
 def _takes(tree: Any, owner: Any) -> bool:
-    """Whether a tree looks at as many features as its owner lets through."""
+    """Whether a tree looks at as many features as its owner lets through, for all outputs."""
     nodes = vars(tree).get("tree_")
-    return _name(nodes) == _NODES and nodes.n_features == vars(owner).get("n_features_in_")
+    sizes = vars(owner).get("n_features_in_"), vars(tree).get("n_outputs_")
+    return _name(nodes) == _NODES and (nodes.n_features, nodes.n_outputs) == sizes
 
 
 def _forest_is_sound(forest: Any) -> bool:
@@ -239,6 +250,8 @@ def _neighbours_are_sound(part: Any) -> bool:
     is_matrix = sparse.issparse(X) or _is_array(X, (None, None), "biuf")
     if not is_matrix or X.shape != (held.get("n_samples_fit_"), held.get("n_features_in_")):
         return False
+    if held.get("_tree") is not None and np.shape(held["_tree"].data) != X.shape:
+        return False
     if classes is None:  # no classifier
         return y is None or _is_array(y, (X.shape[0], *np.shape(y)[1:]), "iuf")
     columns = classes if isinstance(classes, list) else [classes]
@@ -295,13 +308,41 @@ def _vectors_fit(held: dict[str, Any], n_vectors: int, n_classes: int, d: int) -
 
 def _pairs_fit(held: dict[str, Any], n_pairs: int) -> bool:
     """Whether there is a number for each pair of classes."""
+    # read wherever probabilities are asked for; the parameter says so before scikit-learn 1.9
+    asked = any(
+        held.get(name, False) not in (False, "deprecated")
+        for name in ("_effective_probability", "probability")
+    )
+    sizes = (n_pairs,) if asked else (0, n_pairs)
     return _is_array(held.get("_intercept_"), (n_pairs,), "f") and all(
-        _is_array(held.get(name), (None,), "f") and len(held[name]) in (0, n_pairs)
+        _is_array(held.get(name), (None,), "f") and len(held[name]) in sizes
         for name in ("_probA", "_probB")
     )
 
 
+# random numbers -------------------------------------------------------------------------------
+
+
+_PLACES = {"MT19937": ("pos", 624), "Philox": ("buffer_pos", 4)}
+
+
+def _generator_is_sound(part: Any) -> bool:
+    """Whether the place in a generator's block of numbers is in the block; numpy does not look."""
+    if isinstance(part, np.random.RandomState):
+        state: Any = part.get_state(legacy=False)
+    elif isinstance(part, np.random.Generator):
+        state = part.bit_generator.state
+    else:
+        return False
+    name, most = _PLACES.get(state["bit_generator"], ("", 0))
+    inner = state["state"] if name == "pos" else state
+    return name == "" or 0 <= inner[name] <= most
+
+
 _CHECKS: dict[str, Callable[[Any], bool]] = {
+    "sklearn.feature_extraction.": _words_are_sound,
+    "sklearn.preprocessing._label.": _words_are_sound,
+    "sklearn.preprocessing._encoders.OneHotEncoder": _one_hot_is_sound,
     _NODES: _nodes_are_sound,
     "sklearn.tree._classes.": _tree_is_sound,
     "sklearn.ensemble._forest.": _forest_is_sound,
@@ -312,5 +353,6 @@ _CHECKS: dict[str, Callable[[Any], bool]] = {
     "sklearn.neighbors._ball_tree.": _search_tree_is_sound,
     "sklearn.neighbors.": _neighbours_are_sound,
     "sklearn.svm._classes.": _support_vectors_are_sound,
+    "numpy.random.": _generator_is_sound,
 }
 """By the start of a class's full name; the first that fits."""

@@ -2,9 +2,9 @@
 
 Each learner has two interfaces: river's for single rows (``learn_one``, ``predict_one``,
 ``predict_proba_one``) and scikit-learn's for arrays (``fit``, ``partial_fit``, ``predict``).
-:class:`WindowMLkNN` and :class:`MLSAMPkNN` work without river; the others raise an error that
-names the extra to install. :func:`prequential` evaluates learners on a stream and returns
-:class:`StreamResults`; :func:`plurilabel.evaluation.write_stream_report` makes a page of them.
+Those around river's classifiers need river, and raise an error that names the extra to install.
+:func:`prequential` evaluates learners on a stream and returns :class:`StreamResults`;
+:func:`plurilabel.evaluation.write_stream_report` makes a page of them.
 """
 
 from functools import partial
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from plurilabel._core.roster import PROBABILITIES, Learner, publish
 from plurilabel.streams._adapters import ArrayLearner, LabelShares, NoChange, RegressorLearner
+from plurilabel.streams._adwin import ADWIN
 from plurilabel.streams._generators import (
     GeneratedStream,
     LabelDependenceStream,
@@ -32,11 +33,12 @@ if TYPE_CHECKING:
     from plurilabel.streams._learners._mlsampknn import MLSAMPkNN, SelfAdjusting
     from plurilabel.streams._learners._pruned_sets import StreamPrunedSets
     from plurilabel.streams._learners._relevance import StreamBinaryRelevance
-    from plurilabel.streams._learners._subspaces import NeighborSubspaceEnsemble
+    from plurilabel.streams._learners._subspaces import NeighborSubspaceEnsemble, Watched
     from plurilabel.streams._learners._window_mlknn import CountingWindow, WindowMLkNN
     from plurilabel.streams._stream_classifier import StreamClassifier
 
 __all__ = [
+    "ADWIN",
     "ArrayLearner",
     "CountingWindow",
     "DatasetStream",
@@ -60,6 +62,7 @@ __all__ = [
     "StreamPrunedSets",
     "StreamResults",
     "TableStream",
+    "Watched",
     "WindowMLkNN",
     "make_stream_learners",
     "prequential",
@@ -70,10 +73,11 @@ _STREAM = _TAGS if find_spec("river") else {}
 _ORDERED = {**_STREAM, "check_row_order": "rows are learned in their order, and may drift"}
 _SURE = {PROBABILITIES: "where all neighbours agree, probabilities are 0 or 1"}
 _WINDOW = "a window counts rows, and so do the neighbours in it"
+_INSTEAD = "pickle it for your own use, or take NeighborSubspaceEnsemble, which can be saved"
 _around_river = partial(
     Learner,
     needs="river",
-    unsaved="it holds objects of river, which model files do not trust",
+    unsaved=f"it holds objects of river, which model files do not trust; {_INSTEAD}",
     unweighted="river's multi-label protocol has no weights",
 )
 
@@ -86,17 +90,19 @@ ROSTER = {
         unweighted=_WINDOW,
     ),
     "MLSAMPkNN": Learner({"MLSAMPkNN()": _ORDERED | _SURE}, unweighted=_WINDOW),
-    "NeighborSubspaceEnsemble": _around_river(
+    "NeighborSubspaceEnsemble": Learner(
         {"NeighborSubspaceEnsemble(5)": _STREAM | _SURE}, unweighted=_WINDOW
     ),
     "StreamBinaryRelevance": _around_river({"StreamBinaryRelevance()": _ORDERED}),
     "StreamClassifierChain": _around_river({"StreamClassifierChain()": _ORDERED}),
     "StreamPrunedSets": _around_river({"StreamPrunedSets()": _ORDERED}),
-    "MLHoeffdingTree": _around_river(
+    "MLHoeffdingTree": Learner(
         {
             "MLHoeffdingTree()": _ORDERED,
             "MLHoeffdingTree('mlknn', n_neighbors=3, leaf_size=40)": _ORDERED,
-        }
+        },
+        unsaved=f"its leaves hold functions and rows, which model files do not; {_INSTEAD}",
+        unweighted="river's multi-label protocol has no weights",
     ),
 }
 

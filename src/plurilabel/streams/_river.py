@@ -8,6 +8,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from plurilabel._core.compat import import_extra
+from plurilabel.streams._adwin import ADWIN
 
 HAS_RIVER = find_spec("river") is not None
 
@@ -79,14 +80,14 @@ class Guarded:
             ) from None
 
 
-def drift_detector(given: Any, user: str) -> Any:
-    """The detector given, or by default river's ADWIN."""
-    return import_river("drift", user).ADWIN() if given is None else given
+def drift_detector(given: Any) -> Any:
+    """The detector given, or by default ADWIN."""
+    return ADWIN() if given is None else given
 
 
 def parts(classifier: Any, detector: Any, user: str, *, multiclass: bool) -> tuple[Any, Any]:
     """The classifier and the detector given, or the defaults."""
-    detector = drift_detector(detector, user)
+    detector = drift_detector(detector)
     if classifier is not None:
         return classifier, detector
     linear, optim = import_river("linear_model", user), import_river("optim", user)

@@ -224,7 +224,7 @@ def test_missing_values_and_tables():
     assert model.n_features_in_ == 7
     (why,) = model.explain(table.iloc[:1])
     assert "kind_red" in why.part_names
-    with pytest.raises(ValueError, match="feature names"):
+    with pytest.raises(ValueError, match="the table lacks the column 'a'"):
         model.predict(table.drop(columns="a"))
 
 

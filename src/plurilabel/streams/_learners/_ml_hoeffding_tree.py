@@ -214,7 +214,7 @@ class MLHoeffdingTree(StreamClassifier):
     max_sets : int, default=50
         The largest number of label sets in a leaf.
     drift_detector : river drift detector, default=None
-        None for ``ADWIN()``; :class:`river.drift.NoDrift` for none.
+        None for :class:`plurilabel.streams.ADWIN`; :class:`river.drift.NoDrift` for none.
 
     Attributes
     ----------
@@ -301,6 +301,6 @@ class MLHoeffdingTree(StreamClassifier):
         make: Any = partial(BayesOfSets, self.min_count, self.max_sets)
         if self.leaf == "mlknn":
             make = partial(Neighbors, self.leaf_size, self.metric, self.n_neighbors, 1.0, None)
-        detector = drift_detector(self.drift_detector, type(self).__name__)
+        detector = drift_detector(self.drift_detector)
         when = self.grace_period, self.delta, self.tie
         return HoeffdingTree(make, detector, *when, self.max_leaf_nodes, self.leaf_size)

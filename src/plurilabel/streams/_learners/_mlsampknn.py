@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plurilabel._core.compat import Interval, StrOptions
-from plurilabel._core.fitted import Declared, numbers
+from plurilabel._core.fitted import Declared, numbers, places
 from plurilabel.streams._learners._window import Before, Slots, Window
 from plurilabel.streams._stream_classifier import UNKNOWN, Floats, Labels, StreamClassifier
 
@@ -37,7 +37,7 @@ class SelfAdjusting(Window):
         "shares": numbers("members"),
         "occurrences": numbers("d"),
         "sizes": numbers("windows"),
-        "ks": numbers("counts"),
+        "ks": places("counts", below="size+1"),
         "gains": numbers(len(CUTS)),
         "norms": numbers("size", "members"),
         "tallies": numbers(3, "members", "windows", "counts", "q"),

@@ -46,7 +46,7 @@ class StreamBinaryRelevance(StreamClassifier):
     classifier : river classifier, default=None
         Learns a label; None for ``LogisticRegression(AdaGrad(1.0))``.
     drift_detector : river drift detector, default=None
-        None for ``ADWIN()``; :class:`river.drift.NoDrift` for none.
+        None for :class:`plurilabel.streams.ADWIN`; :class:`river.drift.NoDrift` for none.
 
     Attributes
     ----------

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from plurilabel._core.compat import HasMethods, Interval
+from plurilabel._core.fitted import Declared, count, values
 from plurilabel.streams._learners._mlsampknn import FEW, MLSAMPkNN, SelfAdjusting
 from plurilabel.streams._river import drift_detector
 from plurilabel.streams._stream_classifier import Floats
@@ -16,6 +17,8 @@ from plurilabel.streams._stream_classifier import Floats
 
 class Watched(SelfAdjusting):
     """Members with skills, each watched by a drift detector."""
+
+    _fitted: ClassVar[Declared] = {"watches": values("members"), "n_drifts": count()}
 
     def __init__(self, *settings: Any, detector: Any, **more: Any) -> None:
         super().__init__(*settings, **more)
@@ -57,7 +60,8 @@ class NeighborSubspaceEnsemble(MLSAMPkNN):
         Number of members.
     n_neighbors, window_size, min_window, penalty, fading, metric : as in :class:`MLSAMPkNN`
     drift_detector : river drift detector, default=None
-        None for ``ADWIN()``; :class:`river.drift.NoDrift` for none.
+        None for :class:`plurilabel.streams.ADWIN`; :class:`river.drift.NoDrift` for none. A
+        learner with one of river's cannot be saved to a model file.
     random_state : int or None, default=None
         Draws features and rows.
 
@@ -125,6 +129,6 @@ class NeighborSubspaceEnsemble(MLSAMPkNN):
         self.random_state = random_state
 
     def _new_core(self) -> Watched:
-        detector = drift_detector(self.drift_detector, type(self).__name__)
+        detector = drift_detector(self.drift_detector)
         rng = np.random.default_rng(self.random_state)
         return Watched(*self._settings(), members=self.n_estimators, rng=rng, detector=detector)
