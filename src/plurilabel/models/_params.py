@@ -46,17 +46,17 @@ _TEXT: dict[str, Callable[[str], bool]] = {
     # names of steps, columns, categories and words: looked up, compared and shown
     **dict.fromkeys(
         (
-            "categorical_features", "categories", "class_weight", "classes", "constant", "drop",
-            "estimators", "fill_value", "grades", "interaction_cst", "missing_values",
+            "categorical", "categorical_features", "categories", "class_weight", "classes", "constant", "drop",
+            "estimators", "fill_value", "grades", "interaction_cst", "kinds", "missing_values",
             "monotonic_cst", "outlier_label", "parents", "portfolio", "pos_label", "sep",
-            "separator", "steps", "stop_words", "transform_input", "transformer_list",
-            "transformer_weights", "transformers", "vocabulary",
+            "separator", "steps", "stop_words", "text", "transform_input", "transformer_list",
+            "transformer_weights", "transformers", "vocabulary", "written",
         ),
         _is_any,
     ),
     # names of measures, metrics and methods, which are looked up in a table
     **dict.fromkeys(
-        ("chain_method", "kinds", "measure", "metric", "refit", "scoring"), _is(_NAME)
+        ("chain_method", "measure", "metric", "refit", "scoring"), _is(_NAME)
     ),
     "device": _is(r"auto|cpu|mps|cuda(?::\d{1,3})?"),
     "dtype": _is(r"float(?:16|32|64)|u?int(?:8|16|32|64)|bool|object"),
