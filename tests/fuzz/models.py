@@ -135,6 +135,9 @@ def main():
     parser.add_argument("--start", type=int, default=0)
     parser.add_argument("--keep", help="an existing folder for files that failed")
     given = parser.parse_args()
+    if os.environ.get("OMP_NUM_THREADS") != "1":  # its threads do not survive a fork
+        os.environ["OMP_NUM_THREADS"] = "1"
+        os.execv(sys.executable, [sys.executable, "-m", "tests.fuzz.models", *sys.argv[1:]])
     warnings.simplefilter("ignore")
     shared = "/dev/shm" if Path("/dev/shm").is_dir() else None
     with tempfile.TemporaryDirectory(dir=shared) as folder:
