@@ -724,7 +724,7 @@ def _in_memory(X: Any, Y: Any, columns: dict[str, Any]) -> Dataset:
         )
     if hasattr(data.X, "columns") and not data.kinds:
         typed = io.TableEncoder(**columns).typed_rows(data.X)
-        kinds = {"kinds": typed.kinds, "written": typed.written, "left_out": typed.left_out}
+        kinds: Any = {"kinds": typed.kinds, "written": typed.written, "left_out": typed.left_out}
         data = replace(data, X=typed.frame, feature_names=tuple(typed.frame.columns), **kinds)
     labels: Any = data.Y
     return replace(data, Y=labels.to_numpy()) if hasattr(labels, "iloc") else data
