@@ -28,11 +28,11 @@ __all__ = ["saved"]
 
 # Those that take text of any kind: names and words, which are looked up, compared and shown.
 PLAIN = {
-    "categories", "class_weight", "classes", "constant", "drop", "estimators", "fill_value",
-    "grades", "interaction_cst", "missing_values", "monotonic_cst", "outlier_label", "parents",
-    "portfolio", "pos_label", "sep", "separator", "steps", "stop_words", "transform_input",
-    "transformer_list", "transformer_weights", "transformers", "vocabulary",
-    "categorical_features",
+    "categorical", "categorical_features", "categories", "class_weight", "classes", "constant",
+    "drop", "estimators", "fill_value", "grades", "interaction_cst", "kinds", "missing_values",
+    "monotonic_cst", "outlier_label", "parents", "portfolio", "pos_label", "sep", "separator",
+    "steps", "stop_words", "text", "transform_input", "transformer_list", "transformer_weights",
+    "transformers", "vocabulary", "written",
 }  # fmt: skip
 RESET = {"memory"}  # to None, when a model is loaded
 HOSTILE = (
