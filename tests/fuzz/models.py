@@ -27,6 +27,7 @@ from tests.fuzz.seeds import model_seeds
 MEMORY = 1 << 28  # bytes beyond what the libraries take themselves; the files are small
 SECONDS = 10
 CHUNK = 500  # files for a process, unless one ends it
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")  # threads do not survive a fork
 
 
 def run(folder, start, stop, *, keep=None, shown=None):
@@ -135,8 +136,8 @@ def main():
     parser.add_argument("--start", type=int, default=0)
     parser.add_argument("--keep", help="an existing folder for files that failed")
     given = parser.parse_args()
-    if os.environ.get("OMP_NUM_THREADS") != "1":  # its threads do not survive a fork
-        os.environ["OMP_NUM_THREADS"] = "1"
+    if any(os.environ.get(name) != "1" for name in THREADS):
+        os.environ.update(dict.fromkeys(THREADS, "1"))
         os.execv(sys.executable, [sys.executable, "-m", "tests.fuzz.models", *sys.argv[1:]])
     warnings.simplefilter("ignore")
     shared = "/dev/shm" if Path("/dev/shm").is_dir() else None
