@@ -51,7 +51,7 @@ from plurilabel.wrappers.automatic._portfolio import (
     for_known_labels,
     simplest,
 )
-from plurilabel.wrappers.automatic._selection import Selection, choose_and_fit
+from plurilabel.wrappers.automatic._selection import Selection, choose_and_fit, nest
 from plurilabel.wrappers.automatic._trials import (
     NO_TIME,
     Clock,
@@ -354,11 +354,13 @@ turn, and measured on that fold).
         if all(one.held is None for one in found):
             return self._uncompared(found, X, Y, "time was up before any was tried", groups)
         chosen, used = choose_and_fit(selection, found, pool, clock)
-        self.estimate_, by = selection.estimate([one for one in found if not one.why_not])
+        rest = [one for one in found if not one.why_not]
+        is_nested = nest(selection, rest, pool, clock)
+        self.estimate_, by = selection.estimate(rest)
         self.report_ = report(
             found, chosen, measure, rows=n, folds=len(splits), value=self.estimate_
         )
-        self.report_["estimate_folds"] = by
+        self.report_.update(estimate_folds=by, estimate_nested=is_nested)
         self.seconds_ = {
             "comparison": clock.seconds() - pool.fit_seconds,
             "fits": pool.fit_seconds,
