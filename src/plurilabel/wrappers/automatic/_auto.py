@@ -173,7 +173,8 @@ class AutoClassifier(ProbabilisticClassifier):
     estimate from 300 rows by about 0.003.
 
     Either way, the learners of the estimate have seen fewer rows than those of the result, so it
-    may be too bad where more rows help: PLACEHOLDER
+    is too bad where more rows would help: with 100 rows, 5 folds and the quick portfolio, a
+    Hamming loss of 0.185 in place of 0.176. More folds make that less.
 
     A learner that fails, in a fold or in its last fit, is left out; ``report_`` has the reason.
 
