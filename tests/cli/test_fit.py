@@ -42,13 +42,14 @@ def test_a_table_of_texts_with_the_default_learner(run, mails, tmp_path, mails_f
     }  # fmt: skip
     assert "expected on new rows" in lines[5]
     assert lines[6].startswith("Label sets: the scores are cut ")
+    assert lines.pop(7) == "1 column: 1 of text."
     assert lines[7] == "Measured on held-out rows: 12 rows (20%, chosen at random)"
     assert lines[-2] == "The saved model is learned again from all rows."
     assert lines[-1].startswith(f"Wrote {out} (") and lines[-1].endswith(" kB)")
     model = load_model(out)
     assert model.label_names == ("food", "money", "sport")
-    assert isinstance(model.estimator[-1], AutoClassifier)
-    assert model.estimator[-1].report_ == model.notes["report"]
+    assert isinstance(model.estimator, AutoClassifier)
+    assert model.estimator.report_ == model.notes["report"]
     predicted = model.estimator.predict(model.read(mails).X)
     tags = ["; ".join(np.array(model.label_names)[row == 1]) for row in predicted]
     assert tags == mails_frame["topics"].tolist()  # which the words give away
@@ -181,7 +182,7 @@ def test_the_default_learner_with_a_cut_and_a_measure(run, mails, tmp_path):
     done = run("fit", mails, *TABLE, "--threshold", "rcut", "--measure", "hamming_loss", "-o", out)
     assert "Cut of scores into label sets: rcut" in done.out
     assert "Label sets: the scores are cut by RCut(), as asked." in done.out
-    learner = load_model(out).estimator[-1]
+    learner = load_model(out).estimator
     assert isinstance(learner.cut_, RCut) and learner.measure == "hamming_loss"
     done = run("fit", mails, *TABLE, "--measure", "f3", "-o", tmp_path / "n.skops")
     assert done.status == 2 and "--measure must be one of" in done.err

@@ -83,7 +83,10 @@ def test_no_split_separates_a_group(name, cv, routing):
     # a group that was separated would be in all training parts but those that test on it
     folds = 5 if cv is None else 3
     count = sum(sum(g in part for part in parts) for g in range(12))
-    assert parts and count == len(parts) * 12 * (folds - 1) / folds
+    share = (folds - 1) / folds
+    if name == "AutoClassifier" and cv is None:  # 5 folds, and 10 pairs of them for its estimate
+        share = (5 * 4 / 5 + 10 * 3 / 5) / 15
+    assert parts and count == pytest.approx(len(parts) * 12 * share)
 
 
 @pytest.mark.parametrize("name", FOUND)

@@ -12,7 +12,12 @@ from sklearn.base import clone
 from sklearn.dummy import DummyClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
-from sklearn.model_selection import RepeatedKFold, ShuffleSplit, TimeSeriesSplit
+from sklearn.model_selection import (
+    GroupKFold,
+    RepeatedKFold,
+    ShuffleSplit,
+    TimeSeriesSplit,
+)
 from sklearn.multioutput import MultiOutputClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -102,25 +107,30 @@ def test_the_best_alone_where_only_one_may_be():
     assert (two.weights.sum(axis=1) > 0).sum() <= 2
 
 
-def test_estimate_is_that_of_choices_made_without_each_fold():
+@pytest.mark.parametrize("is_nested", [False, True])
+def test_estimate_is_that_of_choices_made_without_each_fold(is_nested):
     members, Y = held_out(np.random.default_rng(2))
     measure, folds = get_measure("subset_accuracy"), np.arange(80) % 4
-    sets = np.zeros_like(Y)
-    for k in range(4):
+    without = [[m[folds != k] for m in members] for k in range(4)]
+    if is_nested:  # scores that differ with the fold that is left out
+        rng = np.random.default_rng(3)
+        without = [
+            [HeldOut(m.scores + rng.normal(size=(60, 3)), False) for m in there]
+            for there in without
+        ]
+    sets, sets_alone = np.zeros_like(Y), np.zeros_like(Y)
+    for k, there in enumerate(without):
         rest, part = folds != k, folds == k
-        chosen = choose([m[rest] for m in members], Y[rest], measure, folds[rest])
+        chosen = choose(there, Y[rest], measure, folds[rest])
         sets[part] = chosen.cut.sets(chosen.scores([m[part] for m in members]))
-    found, alone = estimate(members, Y, measure, folds)
+        # each by itself is measured by the same rule
+        scale = ScoreCalibrator().fit(there[1].scores, Y[rest])
+        p_rest, p = map(scale.transform, (there[1].scores, members[1].scores[part]))
+        sets_alone[part] = chosen.cut.fitted(p_rest, Y[rest]).sets(p)
+    joined = [HeldOut(np.vstack([t[j].scores for t in without]), False) for j in range(3)]
+    found, alone = estimate(members, Y, measure, folds, nested=joined if is_nested else None)
     assert found == metrics.subset_accuracy(Y, sets)
-    # each by itself is measured by the same rule
-    sets = np.zeros_like(Y)
-    for k in range(4):
-        rest, part = folds != k, folds == k
-        cut = choose([m[rest] for m in members], Y[rest], measure, folds[rest]).cut
-        scale = ScoreCalibrator().fit(members[1].scores[rest], Y[rest])
-        p_rest, p = (scale.transform(members[1].scores[some]) for some in (rest, part))
-        sets[part] = cut.fitted(p_rest, Y[rest]).sets(p)
-    assert alone[1] == metrics.subset_accuracy(Y, sets)
+    assert alone[1] == metrics.subset_accuracy(Y, sets_alone)
 
 
 def test_label_sets_of_a_learner_may_speak():
@@ -436,6 +446,57 @@ def test_nothing_to_learn_is_not_estimated_better_than_it_is(name):
         assert_allclose(model.report_["tried"][0]["value"], model.estimate_, atol=0.05)
     error = np.std(differences, ddof=1) / np.sqrt(20)
     assert abs(np.mean(differences)) < 3 * error  # it was 10 and 7
+
+
+def outer(model, A, labels, splits):
+    """The answers of an outer cross-validation, whose inner folds are the other outer ones."""
+    measure = get_measure(model.measure)
+    found = np.zeros(labels.shape, float if measure.kind == "scores" else int)
+    for k, (rest, part) in enumerate(splits):
+        number = {row: i for i, row in enumerate(rest)}
+        cv = [
+            tuple(np.array([number[row] for row in rows if row in number]) for rows in split)
+            for j, split in enumerate(splits)
+            if j != k
+        ]
+        inner = clone(model).set_params(cv=cv).fit(A[rest], labels[rest])
+        answer = inner.predict_proba if measure.kind == "scores" else inner.predict
+        found[part] = answer(A[part])
+    return measure.function(labels, found)
+
+
+@pytest.mark.parametrize("name", ["average_precision", "micro_f1"])
+def test_the_estimate_is_that_of_an_outer_cross_validation(name):
+    """Learners by which weights were selected had seen the fold that these are measured on."""
+    A, labels = X[:80], Y[:80]
+    splits = list(GroupKFold(4).split(A, groups=np.arange(80) // 2))
+    model = AutoClassifier(name, portfolio=MEMBERS, cv=splits, random_state=0).fit(A, labels)
+    assert_allclose(model.estimate_, outer(model, A, labels, splits))
+    model.set_params(portfolio=[NEIGHBOURS]).fit(A, KNOWN[:80], groups=np.arange(80) // 2)
+    assert model.report_["estimate_nested"]
+
+
+def test_where_the_estimate_is_nested(tmp_path, monkeypatch):
+    def nests(model, A=X, labels=Y):
+        return model.fit(A, labels).report_["estimate_nested"]
+
+    model = AutoClassifier(portfolio=[NEIGHBOURS], cv=4, memory=tmp_path, random_state=0)
+    assert nests(model)
+    assert len(list(tmp_path.glob("*-nested.npz"))) == 1
+    again = clone(model).set_params(measure="average_precision")
+    with monkeypatch.context() as patch:
+        patch.setattr("plurilabel.wrappers.automatic._trials._of_fold", None)
+        assert nests(again)  # from what is kept
+    again.set_params(memory=None).fit(X, Y)
+    kept = clone(again).set_params(memory=tmp_path).fit(X, Y)
+    assert kept.estimate_ == again.estimate_
+    assert not nests(clone(model).set_params(cv=3))
+    assert not nests(clone(model).set_params(cv=RepeatedKFold(n_splits=2, n_repeats=2)))
+    assert not nests(clone(model).set_params(portfolio=[MLkNN(70)]))  # 60 rows are too few
+    assert not nests(model, np.vstack([X, X + 0.5]), np.vstack([Y, Y]))
+    costly = Candidate("costly", NEIGHBOURS[1], 2.0)
+    monkeypatch.setattr(_auto, "_given", lambda *_: [costly])
+    assert not nests(clone(model).set_params(memory=None))
 
 
 def subjects(rng, people, copies, noise=0.05):

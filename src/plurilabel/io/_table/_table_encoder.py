@@ -15,6 +15,7 @@ from sklearn.preprocessing import MinMaxScaler
 from sklearn.utils.validation import check_is_fitted
 
 from plurilabel._core.base import default_feature_names
+from plurilabel._core.compat import HasMethods, StrOptions, check_params
 from plurilabel._core.fitted import Declared, values
 from plurilabel._core.words import listed
 from plurilabel.io._table._encoder import column_transformer, imputer
@@ -103,6 +104,12 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     ['blue', 'day', 'night', 'red']
     """
 
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **{key: [None, str, list, tuple] for key in ("text", "categorical", "drop")},
+        "numbers": [None, StrOptions({"passthrough"}), HasMethods(["fit", "transform"])],
+        "words": [None, HasMethods(["fit", "transform"])],
+        **{key: [None, Mapping] for key in ("kinds", "written")},
+    }
     _fitted: ClassVar[Declared] = {"feature_names_in_": values("n_features_in_")}
 
     def __init__(
@@ -194,6 +201,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     def typed_rows(self, X: Any) -> Typed:
         """The columns to learn from, with their kinds; :meth:`fit` begins with this."""
+        check_params(self)
         table = as_table(X)
         with table.located():
             if self.kinds is not None:

@@ -51,7 +51,7 @@ from plurilabel.wrappers.automatic._portfolio import (
     for_known_labels,
     simplest,
 )
-from plurilabel.wrappers.automatic._selection import Selection, choose_and_fit
+from plurilabel.wrappers.automatic._selection import Selection, choose_and_fit, nest
 from plurilabel.wrappers.automatic._trials import (
     NO_TIME,
     Clock,
@@ -169,11 +169,16 @@ class AutoClassifier(ProbabilisticClassifier):
     need all (:class:`~plurilabel.ImputedLabels`); weights, cuts and the estimate are those
     of the known labels. Rows without a known label are not used.
 
-    The estimate is not completely nested: the learners whose scores the weights are selected by
-    have seen the fold that is left out. Where features say nothing, it can still be somewhat too
-    good or too bad: with four learners and 300 rows of coin flips, a Hamming loss of 0.494 in
-    place of 0.501. An outer ``cross_val_score`` has no such error, at the cost of a fit for each
-    of its folds.
+    With at most 200 rows, 4 or 5 folds, and a list of learners or quick ones (by rough costs, a
+    second for one fit of each), the estimate is that of an outer cross-validation: weights and cut
+    for a fold are selected by the scores of learners that have seen neither it nor the fold of the
+    row that they score, which takes a fit for each pair of folds. ``report_["estimate_nested"]``
+    says so. Otherwise these learners have seen the fold that is left out, which changes an
+    estimate from 300 rows by about 0.003.
+
+    Either way, the learners of the estimate have seen fewer rows than those of the result, so it
+    is too bad where more rows would help: with 100 rows, 5 folds and the quick portfolio, a
+    Hamming loss of 0.185 in place of 0.176. With 10 folds, not nested, it is 0.189.
 
     A learner that fails, in a fold or in its last fit, is left out; ``report_`` has the reason.
 
@@ -364,11 +369,13 @@ turn, and measured on that fold).
             why = "time was up before any was tried"
             return self._uncompared(found, pool.X, Y, why, pool.groups)
         chosen, used = choose_and_fit(selection, found, pool, clock)
-        self.estimate_, by = selection.estimate([one for one in found if not one.why_not])
+        rest = [one for one in found if not one.why_not]
+        is_nested = nest(selection, rest, pool, clock)
+        self.estimate_, by = selection.estimate(rest)
         self.report_ = report(
             found, chosen, measure, rows=len(Y), folds=len(splits), value=self.estimate_
         )
-        self.report_["estimate_folds"] = by
+        self.report_.update(estimate_folds=by, estimate_nested=is_nested)
         self.seconds_ = {
             "comparison": clock.seconds() - pool.fit_seconds,
             "fits": pool.fit_seconds,

@@ -362,23 +362,29 @@ def estimate(
     folds: Array,
     rows: Array | None = None,
     *,
+    nested: Sequence[HeldOut] | None = None,
     goes_on: Callable[[float], bool] | None = None,
     **options: Any,
 ) -> tuple[float, list[float]]:
     """The measure of choices, each made without the fold that it is measured on.
 
     Also that of each learner by itself, whose form and cut are learned without the fold, too.
-    ``rows`` (n,) are the rows that the predictions are for, if some have several.
+    ``rows`` (n,) are the rows that the predictions are for, if some have several. ``nested``
+    predictions, from which is chosen if they are given, are those for all rows but the first
+    fold's, then for all but the second's, and so on, by learners that have not seen that fold.
     ``goes_on(seconds)`` says whether there is time for one more fold, which takes so long.
     """
     rows = np.arange(len(folds)) if rows is None else rows
     kind = np.float64 if measure.kind == "scores" else np.int8
     answers = np.zeros((len(members) + 1, *Y.shape), kind)  # of each learner, and of the whole
-    seen, started = np.zeros(len(folds), dtype=bool), perf_counter()
+    seen, started, first = np.zeros(len(folds), dtype=bool), perf_counter(), 0
     for done, k in enumerate(np.unique(folds), 1):
         inside = np.flatnonzero(folds == k)
         rest = np.flatnonzero(~np.isin(rows, rows[inside]))
         there, here = ([member[part] for member in members] for part in (rest, inside))
+        if nested is not None:
+            there = [member[first : first + len(rest)] for member in nested]
+            first += len(rest)
         chosen = choose(there, Y[rest], measure, folds[rest], **options)
         for j in range(len(members)):
             form, calibrator = FORMS[chosen.best_forms[j]], chosen.calibrators[j]

@@ -33,6 +33,7 @@ from plurilabel.wrappers.automatic._trials import (
     none_left,
 )
 
+NESTED_SECONDS = 1.0  # guessed, for a fit of every learner: only then the estimate is nested
 SELECTION = 0.1  # of the time limit: for choice and estimate, if they may take more than they must
 
 
@@ -98,7 +99,8 @@ class Selection:
         held: list[Any] = [one.held for one in members]
         options = self._options(len(members), left)
         given = held, self.Y, self.measure, self.folds, self.rows
-        value, alone = estimate(*given, goes_on=goes_on, **options)
+        nested = [one.nested for one in members if one.nested is not None] or None
+        value, alone = estimate(*given, nested=nested, goes_on=goes_on, **options)
         for one, its in zip(members, alone):
             one.value = its
         return value, len(done)
@@ -124,6 +126,27 @@ class Selection:
         entries, (_, few) = entries_for(seconds, *self._looks(n_members)), self.costs
         until = perf_counter() + seconds - few.cuts
         return {**self.options, "cut": self.cut, "entries": entries, "until": until}
+
+
+def nest(selection: Selection, members: Sequence[Tried], pool: Pool, clock: Clock) -> bool:
+    """Ask all learners without two folds each, for the estimate, where that takes next to nothing.
+
+    Weights and cut that are measured on a fold are then selected by learners that have not seen
+    it. Without a time limit that does not depend on the speed of the machine.
+    """
+    if not pool.can_nest() or sum(one.candidate.seconds for one in members) > NESTED_SECONDS:
+        return False
+    folds = len(pool.splits)
+    fits = pool.rounds(folds * (folds - 1) // 2) * sum(one.seconds for one in members)
+    if not clock.allows(fits + selection.seconds(members)):
+        return False
+    try:
+        found = [pool.ask_nested(one.candidate) for one in members]
+    except Exception:  # whatever a learner raises, such as that rows are too few for it
+        return False
+    for one, nested in zip(members, found):
+        one.nested = nested
+    return True
 
 
 def choose_and_fit(

@@ -6,6 +6,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import combinations
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -34,6 +35,8 @@ LONGEST = 100.0  # seconds of a fit: without a time limit, learners that take lo
 LARGEST = 2e9  # bytes: nor are those whose model may be larger
 UNSURE = 3.0  # a learner may take so many times less than is guessed
 MARGIN = 0.03  # of the time limit: for what is not measured
+NESTED_ROWS = 200  # with more, an estimate depends little on whether it is nested
+NESTED_FOLDS = (4, 5)  # with fewer, two of them are too many rows; with more, pairs are many
 NO_TIME = "no time left"
 NO_LAST_FIT = "no time left for its last fit"
 
@@ -50,6 +53,7 @@ class Tried:
     parts: list[tuple[HeldOut, float]] = field(default_factory=list)  # of folds that are done
     calibrator: Any = None
     fitted: Any = None  # on all rows
+    nested: HeldOut | None = None  # without two folds each
     value: float = np.nan  # of the measure, by itself
     weight: float = 0.0
 
@@ -320,7 +324,7 @@ class Pool:
     ) -> None:
         self.X, self.Y, self.splits, self.n_jobs, self.groups = X, Y, splits, n_jobs, groups
         self.encoder, self.raw = encoder, raw
-        self._encoded: dict[int, tuple[Any, Any]] = {}
+        self._encoded: dict[bytes, tuple[Any, Any]] = {}  # by training rows
         self.at_once = min(int(effective_n_jobs(n_jobs)), len(splits))
         self.fit_seconds = 0.0  # of fits on all rows
         # a fit on all rows, relative to a fit and prediction of a fold
@@ -353,36 +357,73 @@ class Pool:
         """
         path = self._path(candidate)
         if path is not None and path.exists():
-            with np.load(path) as held:
-                sets = held["sets"] if candidate.decides else None
-                found = HeldOut(held["scores"], bool(held["probabilities"]), sets)
-                return found, float(held["seconds"])
+            return _read(path)
         while len(parts) < len(self.splits):
             if parts:
                 fold = float(np.mean([seconds for _, seconds in parts]))
                 if not goes_on(self.rounds(len(self.splits) - len(parts)), fold):
                     return None
-            some = range(len(parts), min(len(parts) + self.at_once, len(self.splits)))
+            some = self.splits[len(parts) : len(parts) + self.at_once]
             parts += Parallel(n_jobs=self.n_jobs)(
-                delayed(_of_fold)(candidate, *self._fold(k)) for k in some
+                delayed(_of_fold)(candidate, *self._fold(split)) for split in some
             )
-        found = self._together([part for part, _ in parts])
+        found = self._together([part for part, _ in parts], self.splits)
         seconds = float(np.mean([seconds for _, seconds in parts]))
         if path is not None:
             _write(path, found, seconds)
         return found, seconds
 
-    def _fold(self, k: int) -> tuple[Any, Any, Any, Any]:
+    def _fold(self, split: Split) -> tuple[Any, Any, Any, Any]:
         """Training and test rows of a split, the training labels, and their groups."""
-        train, test = self.splits[k]
+        train, test = split
         groups = None if self.groups is None else self.groups[train]
         if self.encoder is None:
             return self.X[train], self.X[test], self.Y[train], groups
-        if k not in self._encoded:
+        if (key := train.tobytes()) not in self._encoded:
             encoder = clone(self.encoder)
             A = encoder.fit_transform(safe_indexing(self.raw, train))
-            self._encoded[k] = A, encoder.transform(safe_indexing(self.raw, test))
-        return *self._encoded[k], self.Y[train], groups
+            self._encoded[key] = A, encoder.transform(safe_indexing(self.raw, test))
+        return *self._encoded[key], self.Y[train], groups
+
+    def can_nest(self) -> bool:
+        """Whether pairs of folds can be left out: rows are few, and each is in one test part."""
+        n, tested = self.Y.shape[0], np.concatenate([test for _, test in self.splits])
+        return (
+            n <= NESTED_ROWS
+            and len(self.splits) in NESTED_FOLDS
+            and len(tested) == len(np.unique(tested)) == n
+            and all(len(train) + len(test) == n for train, test in self.splits)
+        )
+
+    def ask_nested(self, candidate: Candidate) -> HeldOut:
+        """Predictions without the first fold for the rows of the others, then without the second.
+
+        And so on. Each is by a learner that has seen neither that fold nor the row's own, so there
+        is a fit for each pair of folds.
+        """
+        path = self._path(candidate, "-nested")
+        if path is not None and path.exists():
+            return _read(path)[0]
+        tests = [test for _, test in self.splits]
+        pairs = list(combinations(range(len(tests)), 2))
+        splits = [
+            (np.setdiff1d(self.splits[j][0], tests[k]), np.concatenate([tests[j], tests[k]]))
+            for j, k in pairs
+        ]
+        asked = Parallel(n_jobs=self.n_jobs)(
+            delayed(_of_fold)(candidate, *self._fold(split)) for split in splits
+        )
+        parts: dict[tuple[int, int], tuple[HeldOut, Split]] = {}  # by fold left out, and rows
+        for (j, k), (train, _), (both, _) in zip(pairs, splits, asked):
+            parts[k, j] = both[: len(tests[j])], (train, tests[j])
+            parts[j, k] = both[len(tests[j]) :], (train, tests[k])
+        folds = range(len(tests))
+        found = _joined(
+            [self._together(*zip(*(parts[k, j] for j in folds if j != k))) for k in folds]
+        )
+        if path is not None:
+            _write(path, found, 0.0)
+        return found
 
     def fit(self, candidate: Candidate) -> Any:
         """The learner, fitted on all rows."""
@@ -396,21 +437,36 @@ class Pool:
         path = self._path(candidate)
         return path is not None and path.exists()
 
-    def _together(self, parts: Sequence[HeldOut]) -> HeldOut:
-        scores = np.concatenate([part.scores for part in parts])
-        fill_unseen(scores, self.Y, self.splits)
-        if not np.isfinite(scores).all():
+    def _together(self, parts: Sequence[HeldOut], splits: Sequence[Split]) -> HeldOut:
+        found = _joined(parts)
+        fill_unseen(found.scores, self.Y, splits)
+        if not np.isfinite(found.scores).all():
             raise ValueError("there are scores that are not finite")
-        if any(part.sets is None for part in parts):
-            return HeldOut(scores, parts[0].probabilities)
-        sets = np.concatenate([np.asarray(part.sets) for part in parts]).astype(np.int8)
-        return HeldOut(scores, parts[0].probabilities, sets)
+        return found
 
-    def _path(self, candidate: Candidate) -> Path | None:
+    def _path(self, candidate: Candidate, kind: str = "") -> Path | None:
         if self.folder is None:
             return None
         key = key_or_none(self.data, candidate.estimator, candidate.decides, versions("torch"))
-        return None if key is None else self.folder / f"{key}.npz"
+        return None if key is None else self.folder / f"{key}{kind}.npz"
+
+
+def _joined(parts: Sequence[HeldOut]) -> HeldOut:
+    """Predictions for the rows of all parts."""
+    scores, is_probability = (
+        np.concatenate([part.scores for part in parts]),
+        parts[0].probabilities,
+    )
+    if any(part.sets is None for part in parts):
+        return HeldOut(scores, is_probability)
+    sets = np.concatenate([np.asarray(part.sets) for part in parts]).astype(np.int8)
+    return HeldOut(scores, is_probability, sets)
+
+
+def _read(path: Path) -> tuple[HeldOut, float]:
+    with np.load(path) as held:
+        found = HeldOut(held["scores"], bool(held["probabilities"]), held.get("sets"))
+        return found, float(held["seconds"])
 
 
 def _write(path: Path, found: HeldOut, seconds: float) -> None:
