@@ -163,7 +163,7 @@ def test_positive_and_unlabelled():
     rare[:, 0] = 0
     rare[:2, 0] = 1
     assert PositiveUnlabeled(base).fit(X, rare).propensities_[0] == 1
-    for bad, message in [({"propensities": [1.0]}, "3 numbers"), ({"cv": 1}, "cv must be")]:
+    for bad, message in [({"propensities": [1.0]}, "3 numbers"), ({"cv": 1}, "'cv' parameter")]:
         with pytest.raises(ValueError, match=message):
             PositiveUnlabeled(base, **bad).fit(X, recorded)
     with pytest.raises(ValueError, match="got NaN"):

@@ -177,7 +177,7 @@ def test_ask_what_if_why_correct_and_undo(visit, service):
     cards.nth(0).get_by_role("button", name="Why?").click()
     near = cards.nth(0).locator(".near > li")
     playwright.expect(near).to_have_count(3)
-    playwright.expect(near.first).to_contain_text("shares red")
+    playwright.expect(near.first).to_contain_text("red, dog")
     cards.nth(0).get_by_role("switch", name="cat").click()
     playwright.expect(page.locator("#version")).to_have_text(f"version {before + 1}")
     playwright.expect(cards.nth(0).locator(".note.done")).to_have_text("corrected")

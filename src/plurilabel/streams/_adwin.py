@@ -49,7 +49,7 @@ class ADWIN:
     >>> from plurilabel.streams import ADWIN
     >>> detector = ADWIN()
     >>> [i for i in range(400) if detector.update(float(i >= 200)).drift_detected]
-    [223, 255]
+    [223]
     """
 
     def __init__(

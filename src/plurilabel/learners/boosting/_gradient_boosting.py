@@ -447,7 +447,9 @@ class MLGradientBoosting(WeightedFit, ProbabilisticClassifier, ScoringClassifier
         try:
             return validate_features(self, X, reset=reset, ensure_all_finite="allow-nan")
         except ValueError as error:
-            if "could not convert string" not in str(error) or (found := text_in(X)) is None:
+            about_text = "could not convert string", "expected a number, got"
+            told = any(words in str(error) for words in about_text)
+            if not told or (found := text_in(X)) is None:
                 raise
             column, text = found
             known = "it is not one of the categorical_features that fit was given"
