@@ -221,7 +221,7 @@ class LimitedProtocol(HttpToolsProtocol):
         self._moved = False
         super().data_received(data)
         self._quiet = 0 if self._moved else self._quiet + len(data)
-        if self._quiet > MOST_HEAD and not self._deaf:
+        if self._quiet > MOST_HEAD + MOST_URL and not self._deaf:
             self._problem = _TOO_LARGE
             self.send_400_response("")
 

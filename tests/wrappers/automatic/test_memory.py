@@ -112,3 +112,16 @@ def test_a_named_portfolio_and_a_list_share_a_folder(tmp_path, monkeypatch, firs
     for model in models:
         alone = AutoClassifier(**{**model.get_params(), "memory": None}).fit(X, Y)
         assert_array_equal(model.fit(X, Y).predict_proba(X), alone.predict_proba(X))
+
+
+def test_damaged_files_are_computed_again(tmp_path):
+    model = AutoClassifier(portfolio=[MLkNN(3)], cv=4, memory=tmp_path, random_state=0)
+    expected, files = model.fit(X, Y).estimate_, sorted(tmp_path.glob("*.npz"))
+    whole = [file.read_bytes() for file in files]
+    for damage in (lambda _: b"", lambda c: c[: len(c) // 2], lambda _: b"junk"):
+        for file, content in zip(files, whole):
+            file.write_bytes(damage(content))
+        assert model.fit(X, Y).estimate_ == expected
+        assert [file.read_bytes()[:2] for file in files] == [b"PK"] * len(files)
+    np.savez(files[0], scores=np.full((3, 2), np.nan), probabilities=True, seconds=1.0)
+    assert model.fit(X, Y).estimate_ == expected

@@ -181,8 +181,13 @@ def _npy_array(path: str) -> Any:
     headers = {1: np.lib.format.read_array_header_1_0, 2: np.lib.format.read_array_header_2_0}
     with open(path, "rb") as stream:
         try:
-            shape, _, dtype = headers[np.lib.format.read_magic(stream)[0]](stream)
-            there = os.path.getsize(path) - stream.tell()
+            version, size = np.lib.format.read_magic(stream)[0], os.path.getsize(path)
+            length = int.from_bytes(stream.read(4 if version == 2 else 2), "little")
+            if length > size:
+                raise ValueError(f"its header would have {length:,} bytes, it has {size:,}")
+            stream.seek(np.lib.format.MAGIC_LEN)
+            shape, _, dtype = headers[version](stream)
+            there = size - stream.tell()
             if dtype.hasobject or math.prod(shape) * dtype.itemsize != there:
                 got = f"{there:,} bytes for {dtype} in shape {shape}"
                 raise ValueError(f"its header and its size differ, {got}")

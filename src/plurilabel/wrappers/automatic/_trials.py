@@ -356,8 +356,9 @@ class Pool:
         take so long each.
         """
         path = self._path(candidate)
-        if path is not None and path.exists():
-            return _read(path)
+        tested = sum(len(test) for _, test in self.splits)
+        if (kept := _read(path, (tested, self.Y.shape[1]))) is not None:
+            return kept
         while len(parts) < len(self.splits):
             if parts:
                 fold = float(np.mean([seconds for _, seconds in parts]))
@@ -402,9 +403,10 @@ class Pool:
         is a fit for each pair of folds.
         """
         path = self._path(candidate, "-nested")
-        if path is not None and path.exists():
-            return _read(path)[0]
         tests = [test for _, test in self.splits]
+        rows = (len(tests) - 1) * sum(map(len, tests))
+        if (kept := _read(path, (rows, self.Y.shape[1]))) is not None:
+            return kept[0]
         pairs = list(combinations(range(len(tests)), 2))
         splits = [
             (np.setdiff1d(self.splits[j][0], tests[k]), np.concatenate([tests[j], tests[k]]))
@@ -463,10 +465,18 @@ def _joined(parts: Sequence[HeldOut]) -> HeldOut:
     return HeldOut(scores, is_probability, sets)
 
 
-def _read(path: Path) -> tuple[HeldOut, float]:
-    with np.load(path) as held:
-        found = HeldOut(held["scores"], bool(held["probabilities"]), held.get("sets"))
-        return found, float(held["seconds"])
+def _read(path: Path | None, shape: tuple[int, int]) -> tuple[HeldOut, float] | None:
+    """Predictions that were kept; None if there are none, or if the file is damaged."""
+    if path is None or not path.exists():
+        return None
+    try:
+        with path.open("rb") as stream, np.load(stream) as held:
+            scores, sets, seconds = held["scores"], held.get("sets"), float(held["seconds"])
+            found = HeldOut(scores, bool(held["probabilities"]), sets)
+    except Exception:  # whatever numpy raises: they are computed again
+        return None
+    fits = scores.shape == shape and np.isfinite(scores).all()
+    return (found, seconds) if fits and (sets is None or sets.shape == shape) else None
 
 
 def _write(path: Path, found: HeldOut, seconds: float) -> None:
