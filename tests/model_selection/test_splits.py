@@ -144,3 +144,16 @@ def test_held_out_rows(groups):
     if groups is not None:
         assert not np.isin(groups[test], groups[train]).any()
     assert not np.array_equal(held_out_rows(60, 0.25, groups, random_state=1)[1], test)
+
+
+@pytest.mark.parametrize(
+    ("groups", "message"),
+    [
+        ("patient", r"one group for each row, got shape \(\)"),
+        (np.zeros((4, 2)), r"one group for each row, got shape \(4, 2\)"),
+        (np.array(["a", 1, "a", 1], dtype=object), "groups must be of one type, got int and str"),
+    ],
+)
+def test_groups_that_are_none(groups, message):
+    with pytest.raises(ValueError, match=message):
+        splits_by(2, np.zeros((4, 1)), np.zeros((4, 1)), groups)

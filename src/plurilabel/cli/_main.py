@@ -13,7 +13,7 @@ import click
 
 from plurilabel import __version__
 from plurilabel._core.words import similar
-from plurilabel.cli._output import UsageError, echo, fail, in_words
+from plurilabel.cli._output import UsageError, echo, fail, in_options, in_words
 
 COMMANDS = {
     "describe": ("_describe:describe", "Show what is in a dataset."),
@@ -117,7 +117,7 @@ def _plain_warnings() -> Iterator[None]:
     shown: set[str] = set()
 
     def show(message: Warning | str, *_: Any, **__: Any) -> None:
-        text = " ".join(str(message).split())
+        text = in_options(" ".join(str(message).split()))
         if text not in shown:
             shown.add(text)
             echo(f"Warning: {text}", err=True)

@@ -53,6 +53,7 @@ def fail(message: str) -> NoReturn:
 _OPTIONS = {
     r"\bday_first=True or day_first=False": "--day-first or --month-first",
     r"\bfresh=True": "--fresh",
+    r"\bas groups=": "with --group COLUMN",
     r"^max_df corresponds to < documents than min_df$": "no word occurs in --min-count rows",
     r"^After pruning, no terms remain\..*": "no word occurs in --min-count rows; try fewer",
     r"\b(features|text|categorical)=\[\.\.\.\]": r"--\1",
@@ -61,7 +62,7 @@ _OPTIONS = {
     r"\bdecimal='": "--decimal '",
     r"\bempty_labels=\"(absent|unknown)\"": r"--empty-labels \1",
     r"\bscheduler='([^']*)'": r"--scheduler \1",
-    r"^(labels|features|text|categorical|drop)(?= names? | must name )": r"--\1",
+    r"^(labels|features|text|categorical|drop|group|time)(?= names? | must name )": r"--\1",
     r"^words is for columns": "options for words are for columns",
     r"^learner(?=:| must )": "--learner",
 }

@@ -56,8 +56,15 @@ def group_numbers(groups: Any) -> NDArray[np.intp]:
     """Groups of any type as numbers from 0."""
     if groups is None:
         raise ValueError("groups must be given: one group for each row")
+    if isinstance(groups, str) or np.ndim(groups) != 1:
+        raise ValueError(f"groups must have one group for each row, got shape {np.shape(groups)}")
     groups = column_or_1d(check_array(groups, input_name="groups", ensure_2d=False, dtype=None))
-    return np.unique(groups, return_inverse=True)[1]
+    try:
+        return np.unique(groups, return_inverse=True)[1]
+    except TypeError:
+        kinds = sorted({type(group).__name__ for group in groups})
+        message = f"groups must be of one type, got {' and '.join(kinds)}"
+        raise ValueError(message) from None
 
 
 def deal_rows(
