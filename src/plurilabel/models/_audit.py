@@ -100,7 +100,8 @@ _BUILT: dict[str, Callable[[str], bool]] = {
     "JsonNode": lambda _name: True,
     "ListNode": _one_of("builtins.list"),
     "LossNode": lambda name: name.startswith(
-        ("sklearn._loss.", "sklearn.linear_model._sgd_fast.")
+        # the second is what older versions of scikit-learn write; skops knows where it belongs
+        ("sklearn._loss.", "_loss.CyHalf", "sklearn.linear_model._sgd_fast.")
     ),
     "MaskedArrayNode": lambda name: name.startswith("numpy.ma."),
     "NdArrayNode": _is_plain,
