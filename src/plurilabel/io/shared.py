@@ -14,6 +14,7 @@ from plurilabel.io._table._table import frame_writer
 from plurilabel.io._table._table_encoder import (
     as_table,
     is_texts,
+    kinds_text,
     unseen_categories,
     without_known_words,
 )
@@ -32,6 +33,7 @@ __all__ = [
     "in_order",
     "is_table",
     "is_texts",
+    "kinds_text",
     "mat_variables",
     "opened",
     "sniff",

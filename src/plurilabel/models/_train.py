@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
@@ -27,7 +26,15 @@ from plurilabel._core.compat import safe_indexing
 from plurilabel._core.data.dataset import Dataset
 from plurilabel._core.unknown import UnknownLabels, known_part
 from plurilabel._core.words import counted, listed
-from plurilabel.io.shared import as_table, imputer, in_order, is_table, is_texts, uncentred
+from plurilabel.io.shared import (
+    as_table,
+    imputer,
+    in_order,
+    is_table,
+    is_texts,
+    kinds_text,
+    uncentred,
+)
 from plurilabel.learners import learner_text, make_learner, set_seeds
 from plurilabel.learners.lazy import MLkNN
 from plurilabel.model_selection import (
@@ -329,10 +336,7 @@ class Training:
         X: Any = self.data.X
         if not self.is_table:
             return counted(X.shape[1], "sparse feature" if self.is_sparse else "feature")
-        counts = Counter(self.data.kinds.values())
-        kinds = ("numbers", "dates", "categories", "text")
-        found = [f"{counts[kind]:,} of {kind}" for kind in kinds if counts[kind]]
-        return f"{counted(X.shape[1], 'column')} ({listed(found)})"
+        return f"{counted(X.shape[1], 'column')} ({kinds_text(self.data.kinds)})"
 
     def _label_notes(self) -> Iterator[str]:
         """Remarks about unknown labels and rows without labels."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Self
 
@@ -235,11 +236,6 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             return sparse.csr_array(encoded)
         return np.ascontiguousarray(encoded)  # sums in another order differ in the last bit
 
-    def described(self) -> str:
-        """The kinds of the columns in a line, such as "2 of numbers and 1 of text"."""
-        kinds = list(self.kinds_.values())
-        return listed([f"{kinds.count(kind):,} of {kind}" for kind in KINDS if kind in kinds])
-
 
 def table_encoder(frame: Any, **options: Any) -> TableEncoder:
     """Make an encoder for the columns of a table, to put before a learner in a pipeline.
@@ -268,6 +264,12 @@ def table_encoder(frame: Any, **options: Any) -> TableEncoder:
     ['country_fr', 'country_uk', 'country_us']
     """
     return TableEncoder(**options).decided(frame)
+
+
+def kinds_text(kinds: Mapping[str, str]) -> str:
+    """The kinds of columns in a line, such as "2 of numbers and 1 of text"."""
+    counts = Counter(kinds.values())
+    return listed([f"{counts[kind]:,} of {kind}" for kind in KINDS if counts[kind]])
 
 
 def column_kinds(encoder: TableEncoder) -> dict[str, str]:

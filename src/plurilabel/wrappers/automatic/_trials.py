@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
@@ -22,7 +21,8 @@ from plurilabel._core.keys import key_or_none
 from plurilabel._core.limits import one_blas_thread
 from plurilabel._core.records import digest_of, write_atomic
 from plurilabel._core.scores import score_method
-from plurilabel._core.words import aligned, counted, duration, file_size, listed
+from plurilabel._core.words import aligned, counted, duration, file_size
+from plurilabel.io.shared import kinds_text
 from plurilabel.metrics import get_measure, label_scores
 from plurilabel.model_selection.shared import Split, groups_for
 from plurilabel.wrappers._wrapper import fill_unseen
@@ -252,9 +252,7 @@ def told(report: dict[str, Any], seconds: float) -> str:
         )
     lines.append(f"Label sets: the scores are cut {report['cut']}.")
     if kinds := report.get("columns"):
-        counts = Counter(kinds.values())
-        found = [f"{count:,} of {kind}" for kind, count in counts.items()]
-        lines.append(f"{counted(len(kinds), 'column')}: {listed(found)}.")
+        lines.append(f"{counted(len(kinds), 'column')}: {kinds_text(kinds)}.")
         left_out = report["columns_left_out"].items()
         lines += [f"Column {name!r} left out as an identifier: {why}." for name, why in left_out]
     if unknown := report.get("unknown"):
