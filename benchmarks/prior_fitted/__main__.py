@@ -8,10 +8,11 @@ from pathlib import Path
 
 import torch
 
-from benchmarks.prior_fitted._evaluate import evaluate, export, load_network
-from benchmarks.prior_fitted._network import Size
+from benchmarks.prior_fitted._evaluate import evaluate, export
 from benchmarks.prior_fitted._profile import profile
 from benchmarks.prior_fitted._train import Plan, Trainer, copy_log
+from plurilabel import PriorFittedClassifier
+from plurilabel.learners.neural._prior_fitted._weights import Size
 
 
 def parser() -> argparse.ArgumentParser:
@@ -99,10 +100,11 @@ def main(arguments: list[str] | None = None) -> None:
         export(options.folder)
     else:
         file = options.checkpoint
-        network = load_network(file / "weights.npz" if file.is_dir() else file, options.device)
-        lines = evaluate(
-            network, options.data, passes=options.passes, seed=options.seed, holdouts=options.folds
-        )
+        learner = PriorFittedClassifier(
+            options.passes, weights=file / "weights.npz" if file.is_dir() else file,
+            device=options.device, random_state=options.seed,
+        )  # fmt: skip
+        lines = evaluate(learner, options.data, holdouts=options.folds)
         if options.output:
             options.output.write_text(json.dumps(lines, indent=1) + "\n", encoding="utf-8")
 

@@ -61,14 +61,6 @@ def save_weights(file: Path, about: dict[str, Any], weights: dict[str, Tensor]) 
     os.replace(partial, file)
 
 
-def load_weights(file: Path) -> tuple[dict[str, Any], dict[str, Tensor]]:
-    """What :func:`save_weights` wrote."""
-    with np.load(file, allow_pickle=False) as stored:
-        about = json.loads(str(stored["about"]))
-        names = [name for name in stored.files if name != "about"]
-        return about, {name: torch.from_numpy(stored[name]).float() for name in names}
-
-
 def _replace(file: Path, content: bytes) -> None:
     partial = file.with_name("partial-" + file.name)
     partial.write_bytes(content)

@@ -10,8 +10,8 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from benchmarks.prior_fitted._batches import Batch, Shape, empty_batch
-from benchmarks.prior_fitted._network import Network
 from benchmarks.prior_fitted._optimizer import Optimizer
+from plurilabel.learners.neural._prior_fitted._network import Network
 
 
 class Steps:

@@ -25,9 +25,10 @@ from benchmarks.prior_fitted import _prior
 from benchmarks.prior_fitted._batches import EASY, MIXTURES, Batch, Shape, make_batch, shapes
 from benchmarks.prior_fitted._checkpoint import load_state, save_state, save_weights
 from benchmarks.prior_fitted._dice import Dice
-from benchmarks.prior_fitted._network import Network, Size, base_logits
 from benchmarks.prior_fitted._optimizer import Optimizer
 from benchmarks.prior_fitted._steps import Steps
+from plurilabel.learners.neural._prior_fitted._network import Network, base_logits
+from plurilabel.learners.neural._prior_fitted._weights import Size
 
 WARM_UP = 200
 """Steps until the learning rate is at its peak."""

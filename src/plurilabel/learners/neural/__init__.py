@@ -1,4 +1,4 @@
-"""Neural networks for several labels: BP-MLL, and its loss for your own networks.
+"""Neural networks for several labels: BP-MLL, its loss for your own networks, one trained before.
 
 The package imports without torch and without Keras; what needs one of them says so when it is
 used.
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from plurilabel._core.roster import Learner, publish
 from plurilabel.learners.neural._bpmll import BPMLL
 from plurilabel.learners.neural._keras import bp_mll_loss
+from plurilabel.learners.neural._prior_fitted._classifier import PriorFittedClassifier
 
 if TYPE_CHECKING:
     from plurilabel.learners.neural._losses import (
@@ -17,7 +18,10 @@ if TYPE_CHECKING:
         pairwise_exponential_loss,
     )
 
-__all__ = ["BPMLL", "BPMLLLoss", "asymmetric_loss", "bp_mll_loss", "pairwise_exponential_loss"]
+__all__ = [
+    "BPMLL", "BPMLLLoss", "PriorFittedClassifier", "asymmetric_loss", "bp_mll_loss",
+    "pairwise_exponential_loss",
+]  # fmt: skip
 
 
 ROSTER = {
@@ -32,6 +36,14 @@ ROSTER = {
         },
         needs="torch",
         unweighted="batches are drawn from the rows",
+    ),
+    "PriorFittedClassifier": Learner(
+        {
+            "PriorFittedClassifier(n_estimators=2)": {},
+            "PriorFittedClassifier(n_estimators=2, context='neighbors', max_rows=30, "
+            "max_features=3)": {},
+        },
+        unweighted="the network reads each row once",
     ),
 }
 

@@ -10,71 +10,18 @@ the answer.
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-GROUP = 4
-"""Features in a token."""
-VIEWS = 3
-"""What is said about a value: standardized, as a rank, and whether it is there at all."""
-LARGEST = 8.0
-"""Standardized values are clipped here."""
-USUAL_ROWS = 256
-"""Attention among rows is as sharp as usual at this many, and sharper among more."""
-
-
-@dataclass(frozen=True)
-class Size:
-    """Dimensions of a network."""
-
-    width: int = 128
-    heads: int = 4
-    layers: int = 10
-    name_width: int = 32
-
-    def as_dict(self) -> dict[str, int]:
-        return asdict(self)
-
-
-def view_cells(X: Tensor, n_known: int) -> Tensor:
-    """Groups of features as the network reads them.
-
-    Parameters
-    ----------
-    X : tensor of shape (tables, rows, features)
-        NaN where a value is missing.
-    n_known : int
-        The first rows, whose labels are known: they alone define scales and ranks.
-
-    Returns
-    -------
-    tensor of shape (tables, rows, groups, 3 * GROUP)
-    """
-    there = ~X.isnan()
-    X = X.nan_to_num(0.0, posinf=3e38, neginf=-3e38)
-    count = there[:, :n_known].sum(1, keepdim=True).clamp(min=1)
-    mean = (X * there)[:, :n_known].sum(1, keepdim=True) / count
-    centred = (X - mean) * there
-    scale = (centred[:, :n_known].square().sum(1, keepdim=True) / count).sqrt()
-    z = torch.where(scale > 1e-6 * (1 + mean.abs()), centred / (scale + 1e-30), 0.0)
-    views = torch.stack([z.clamp(-LARGEST, LARGEST), _ranks(X, there, n_known), there.to(X)], -1)
-    views = F.pad(views, (0, 0, 0, -X.shape[2] % GROUP))
-    return views.unflatten(2, (-1, GROUP)).flatten(3)
-
-
-def _ranks(X: Tensor, there: Tensor, n_known: int) -> Tensor:
-    """Mid-ranks among the known rows, with mean 0 and variance 1; 0 where missing."""
-    columns = X.transpose(1, 2).contiguous()  # (tables, features, rows)
-    known = there[:, :n_known].transpose(1, 2)
-    ordered = torch.where(known, columns[..., :n_known], torch.inf).sort(-1).values.contiguous()
-    count = known.sum(-1, keepdim=True)
-    below = torch.searchsorted(ordered, columns)
-    upto = torch.minimum(torch.searchsorted(ordered, columns, right=True), count)
-    share = (below + upto) / (2 * count.clamp(min=1))
-    return ((2 * share - 1) * math.sqrt(3)).transpose(1, 2) * there
+from plurilabel.learners.neural._prior_fitted._weights import (
+    GROUP,
+    LARGEST,
+    USUAL_ROWS,
+    VIEWS,
+    Size,
+)
 
 
 class Block(nn.Module):
@@ -158,7 +105,7 @@ class Network(nn.Module):
         Parameters
         ----------
         cells : tensor of shape (tables, rows, groups, 3 * GROUP)
-            See :func:`view_cells`.
+            Groups of features, each with its views.
         Y : tensor of shape (tables, known rows, labels)
             1, 0, and NaN where unknown.
         names : tensor of shape (tables, groups + labels, name_width)
@@ -179,7 +126,7 @@ class Network(nn.Module):
         for block in self.blocks[:-1]:
             x = block(x, n_known)
         x = F.layer_norm(self.blocks[-1](x, n_known, answers=q), (self.size.width,))
-        return self.head(x).squeeze(-1).float() + base
+        return self.head(x).squeeze(-1).to(base.dtype) + base
 
 
 def base_logits(Y: Tensor) -> Tensor:

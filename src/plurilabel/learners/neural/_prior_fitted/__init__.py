@@ -1,0 +1,1 @@
+"""A network trained on generated tables, which answers for a new table in one pass."""
