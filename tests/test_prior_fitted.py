@@ -12,7 +12,7 @@ from benchmarks.prior_fitted import _prior, _train  # noqa: E402
 from benchmarks.prior_fitted.__main__ import main  # noqa: E402
 from benchmarks.prior_fitted._batches import Shape, make_batch, shapes  # noqa: E402
 from benchmarks.prior_fitted._cells import view_cells  # noqa: E402
-from benchmarks.prior_fitted._checkpoint import load_state  # noqa: E402
+from benchmarks.prior_fitted._checkpoint import load_state, ship_weights  # noqa: E402
 from benchmarks.prior_fitted._dice import Dice  # noqa: E402
 from plurilabel import metrics  # noqa: E402
 from plurilabel.learners.neural._prior_fitted._network import Network  # noqa: E402
@@ -264,6 +264,14 @@ def test_decay_leaves_the_state_before_it(quick, tmp_path):
     assert not np.array_equal(arrays[f"average/{name}"].numpy(), weights[name])
     lines = (tmp_path / "log.jsonl").read_text().splitlines()
     assert [json.loads(line)["steps"] for line in lines][-1] == 9
+
+
+def test_shipped_weights_have_their_digest_and_command(quick, tmp_path):
+    _train.Trainer(plan(), clock=Ticks()).run(10, decay=4, folder=tmp_path)
+    ship_weights(tmp_path, tmp_path / "package.npz")
+    about = json.loads((tmp_path / "package.json").read_text())
+    assert about["sha256"] == load_weights(tmp_path / "package.npz").digest
+    assert "--seconds 9 --decay 2 --width 16" in about["command"] and about["prior"]
 
 
 def test_a_damaged_state_is_refused(quick, tmp_path):

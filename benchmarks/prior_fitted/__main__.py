@@ -1,4 +1,4 @@
-"""Commands: ``train``, ``profile``, ``export-data`` and ``evaluate``; each has ``--help``."""
+"""Commands: ``train``, ``profile``, ``export-data``, ``evaluate``, ``ship``; each has ``--help``."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 
 import torch
 
+from benchmarks.prior_fitted._checkpoint import ship_weights
 from benchmarks.prior_fitted._evaluate import evaluate, export
 from benchmarks.prior_fitted._profile import profile
 from benchmarks.prior_fitted._train import Plan, Trainer, copy_log
@@ -62,6 +63,9 @@ def parser() -> argparse.ArgumentParser:
     judge.add_argument("--seed", type=int, default=0)
     judge.add_argument("--device", default=_device())
     judge.add_argument("--output", type=Path, help="file for the figures")
+
+    ship = commands.add_parser("ship", help="put weights into the package, with their digest")
+    ship.add_argument("--checkpoint", type=Path, required=True, help="folder of the training")
     return top
 
 
@@ -98,6 +102,8 @@ def main(arguments: list[str] | None = None) -> None:
             trainer.run(options.then, every=5.0)
     elif options.command == "export-data":
         export(options.folder)
+    elif options.command == "ship":
+        ship_weights(options.checkpoint)
     else:
         file = options.checkpoint
         learner = PriorFittedClassifier(

@@ -12,6 +12,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from plurilabel.learners.neural._prior_fitted._weights import SHIPPED, load_weights
+
 SHARD = 14 * 2**20
 """Bytes of a file of arrays, about."""
 ABOUT = "state.json"
@@ -59,6 +61,22 @@ def save_weights(file: Path, about: dict[str, Any], weights: dict[str, Tensor]) 
     partial = file.with_name("partial-" + file.name)
     np.savez(partial, about=np.array(json.dumps(about)), **arrays)
     os.replace(partial, file)
+
+
+def ship_weights(folder: Path, target: Path = SHIPPED) -> None:
+    """Copy the weights of a training into the package, with their digest and how to repeat it."""
+    weights = load_weights(folder / "weights.npz")
+    plan, seconds = weights.about["plan"], weights.about["seconds"]
+    state = json.loads((folder / ABOUT).read_text("utf-8"))
+    options = {"--seconds": round(seconds), "--decay": round(seconds - state["seconds"])}
+    options |= {f"--{name}": plan["size"][name] for name in ("width", "heads", "layers")}
+    options |= {f"--{name}": plan[name] for name in ("seed", "scale", "steady")}
+    said = " ".join(f"{name} {value}" for name, value in options.items())
+    stages = " ".join(map(str, plan["stages"]))
+    command = f"python -m benchmarks.prior_fitted train {said} --stages {stages} --checkpoint F"
+    about = {"sha256": weights.digest, "command": command, **weights.about}
+    _replace(target, (folder / "weights.npz").read_bytes())
+    _replace(target.with_suffix(".json"), (json.dumps(about, indent=1) + "\n").encode())
 
 
 def _replace(file: Path, content: bytes) -> None:

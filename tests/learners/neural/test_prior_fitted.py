@@ -256,6 +256,14 @@ def test_orders_and_units_do_not_matter(learner):
     assert_allclose(found, wanted, atol=1e-12)
 
 
+def test_fewer_passes_for_larger_tables(weights):
+    learner = PriorFittedClassifier(weights=weights)
+    rng = np.random.default_rng(0)
+    for (n, d, q), passes in {(60, 4, 3): 16, (1000, 40, 6): 8, (1934, 103, 14): 3}.items():
+        X, Y = rng.normal(size=(n, d)), (rng.random((n, q)) < 0.3).astype(int)
+        assert learner.fit(X, Y).n_estimators_ == passes
+
+
 def test_another_seed_is_another_answer(learner):
     X, Y, T = problem()
     found = learner.fit(X, Y).predict_proba(T)

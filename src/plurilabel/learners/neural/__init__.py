@@ -38,11 +38,7 @@ ROSTER = {
         unweighted="batches are drawn from the rows",
     ),
     "PriorFittedClassifier": Learner(
-        {
-            "PriorFittedClassifier(n_estimators=2)": {},
-            "PriorFittedClassifier(n_estimators=2, context='neighbors', max_rows=30, "
-            "max_features=3)": {},
-        },
+        {"PriorFittedClassifier(n_estimators=1)": {}},
         unweighted="the network reads each row once",
     ),
 }

@@ -38,8 +38,10 @@ MOST_ROWS = 2**16 - 1
 """Rows of a pass: kernels of attention on a GPU have a grid of this size."""
 CELLS_AT_ONCE = 400_000
 """Cells of a pass, unless the training rows have more: about 5 kB each."""
-FEW_CELLS = 2**15
+FEW_CELLS = 2**12
 """Training sets of up to this many cells are answered for in double precision."""
+ALL_CELLS = 2**17
+"""Training cells that are read in all passes together, about, if the number of passes is open."""
 
 
 def _check_shipped(_what: Fitted, value: Any, _sizes: Any) -> None:
@@ -65,8 +67,9 @@ class PriorFittedClassifier(ProbabilisticClassifier):
 
     Parameters
     ----------
-    n_estimators : int, default=4
-        Number of passes.
+    n_estimators : int or "auto", default="auto"
+        Number of passes. ``"auto"`` is 16 for training sets of up to 8,000 cells, fewer for
+        larger ones, and 3 at least.
     context : {"sample", "neighbors"}, default="sample"
         What a pass sees of more than ``max_rows`` training rows: a random sample, another one in
         each pass; or the rows around one of several centres, which are training rows drawn
@@ -93,6 +96,8 @@ class PriorFittedClassifier(ProbabilisticClassifier):
         The features used of the training instances, and their labels.
     unknown_ : ndarray of bool of shape (n, q), or None
         The unknown training labels; None if all are known.
+    n_estimators_ : int
+        Number of passes.
     features_ : ndarray of int
         Numbers of the features used: those that vary, at most ``max_features``.
     digest_ : str
@@ -101,9 +106,10 @@ class PriorFittedClassifier(ProbabilisticClassifier):
 
     Notes
     -----
-    The order of training rows, features and labels does not matter: they are first put into an
-    order that follows from ranks and labels alone, and so does the unit of a feature. (More than
-    ``n_estimators`` times ``max_rows`` rows with ``context="sample"`` are drawn by row number.)
+    The order of training rows, features and labels does not matter, nor do the units of features:
+    rows and columns are first put into an order that follows from ranks and labels alone. Only if
+    there are more than ``n_estimators_`` times ``max_rows`` rows, with ``context="sample"``, those
+    to keep are drawn by row number.
 
     Missing values in X and unknown labels are inputs of the network. More than 60 labels are
     answered for in random blocks of at most 60. Small training sets are computed in double
@@ -130,7 +136,7 @@ class PriorFittedClassifier(ProbabilisticClassifier):
 
     _learns_from_known = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_estimators": [Interval(Integral, 1, None, closed="left")],
+        "n_estimators": [StrOptions({"auto"}), Interval(Integral, 1, 10_000, closed="both")],
         "context": [StrOptions({"sample", "neighbors"})],
         "max_rows": [Interval(Integral, 1, MOST_ROWS // 2, closed="both")],
         "max_features": [Interval(Integral, 1, None, closed="left")],
@@ -146,12 +152,13 @@ class PriorFittedClassifier(ProbabilisticClassifier):
         "label_order_": places("n_labels_", below="n_labels_"),
         "seed_": count(),
         "weights_": Fitted(_check_shipped),
-        **dict.fromkeys(("n_estimators_", "context_", "max_rows_", "device_"), parameter()),
+        "n_estimators_": count(below=10_001),
+        **dict.fromkeys(("context_", "max_rows_", "device_"), parameter()),
     }
 
     def __init__(
         self,
-        n_estimators: int = 4,
+        n_estimators: int | str = "auto",
         *,
         context: str = "sample",
         max_rows: int = 4000,
@@ -169,12 +176,17 @@ class PriorFittedClassifier(ProbabilisticClassifier):
         self.random_state = random_state
 
     def _fit(self, X: Any, Y: LabelMatrix) -> None:
-        self.n_estimators_, self.context_ = self.n_estimators, self.context
-        self.max_rows_, self.device_, self.weights_ = self.max_rows, self.device, self.weights
+        self.context_, self.max_rows_ = self.context, self.max_rows
+        self.device_, self.weights_ = self.device, self.weights
         self.digest_ = load_weights(self.weights).digest
         self.seed_ = int(check_random_state(self.random_state).randint(2**31 - 1))
         Y, unknown = known_part(Y)
-        most = self.n_estimators * self.max_rows
+        passes: Any = self.n_estimators
+        if passes == "auto":
+            cells = _count_cells(min(X.shape[0], self.max_rows), X.shape[1], Y.shape[1])
+            passes = max(3, min(16, ALL_CELLS // cells))
+        self.n_estimators_ = int(passes)
+        most = self.n_estimators_ * self.max_rows
         if self.context == "sample" and X.shape[0] > most:
             rng = np.random.default_rng(self.seed_)
             drawn = np.sort(rng.choice(X.shape[0], most, replace=False))
@@ -201,7 +213,7 @@ class PriorFittedClassifier(ProbabilisticClassifier):
 
     def _scores(self, X: Any) -> Floats:
         asked, (n, q) = dense(X[:, self.features_]), self.Y_.shape
-        cells = min(n, self.max_rows_) * (self._groups + min(q, MOST_LABELS))
+        cells = _count_cells(min(n, self.max_rows_), len(self.features_), q)
         kind = "float64" if cells <= FEW_CELLS else "float32"
         answer, name_width = answerer(self.weights_, self.digest_, self.device_, kind)
         total = np.zeros((len(asked), q))
@@ -254,6 +266,11 @@ class PriorFittedClassifier(ProbabilisticClassifier):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         return tags
+
+
+def _count_cells(n: int, d: int, q: int) -> int:
+    """Cells of the training rows in a pass."""
+    return n * (-(-d // GROUP) + min(q, MOST_LABELS))
 
 
 def _in_parts(answer: Answer, table: Floats, told: Floats, names: Floats) -> Floats:
