@@ -36,6 +36,7 @@ MEASURES = (
     "average_precision", "ranking_loss", "one_error", "coverage", "hamming_loss",
     "subset_accuracy", "f1", "micro_f1", "macro_f1", "macro_auc", "micro_auc",
 )  # fmt: skip
+FOLDS = 5
 SECONDS = ("fit_seconds", "predict_seconds")
 
 
@@ -67,7 +68,7 @@ def write(folder: Path) -> None:
             results = Results.open(place)
             for j, learner in enumerate(results.learners):
                 found = results.scores("average_precision")[0, j].ravel()
-                if np.isnan(found).any():
+                if found.size < FOLDS or np.isnan(found).any():
                     continue
                 figures = {m: f"{results.means(m)[0, j]:.4f}" for m in MEASURES}
                 times = {m: f"{results.means(m)[0, j]:.2f}" for m in SECONDS}
@@ -98,7 +99,7 @@ def main() -> None:
     for name in asked.datasets if asked.group else ():
         data = datasets.load(name)
         compare(
-            {name: data}, learners_of(asked.group, data), cv=5, measures=MEASURES,
+            {name: data}, learners_of(asked.group, data), cv=FOLDS, measures=MEASURES,
             out=asked.folder / asked.group / name, progress=tell, fresh=asked.fresh,
         )  # fmt: skip
     write(asked.folder)

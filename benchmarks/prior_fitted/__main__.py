@@ -1,4 +1,4 @@
-"""Commands: ``train``, ``profile``, ``export-data``, ``evaluate``, ``ship``; each has ``--help``."""
+"""Commands: ``train``, ``profile``, ``export-data``, ``evaluate`` and ``ship``; see ``--help``."""
 
 from __future__ import annotations
 
