@@ -63,7 +63,7 @@ class PriorFittedClassifier(ProbabilisticClassifier):
     their ranks.
 
     torch is used if it is installed (``pip install 'plurilabel[torch]'``), with a GPU if there is
-    one. Otherwise numpy computes the same, several times slower.
+    one. Otherwise numpy computes the same in about twice the time.
 
     Parameters
     ----------
