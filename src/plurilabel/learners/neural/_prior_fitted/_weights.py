@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import zipfile
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -65,7 +66,7 @@ def _read(path: Path) -> Weights:
             arrays = {name: stored[name] for name in stored.files}
         about = json.loads(str(arrays.pop("about")))
         size = Size(**about["plan"]["size"])
-    except (KeyError, TypeError, ValueError, EOFError) as error:
+    except (KeyError, TypeError, ValueError, EOFError, zipfile.BadZipFile) as error:
         raise ValueError(f"weights must be a file that the training wrote, got {path}") from error
     arrays = {name: array.astype(np.float32) for name, array in arrays.items()}
     return Weights(size, arrays, hashlib.sha256(content).hexdigest(), about)
