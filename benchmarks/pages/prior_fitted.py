@@ -9,6 +9,8 @@ Folds are ``IterativeStratifiedKFold(5, shuffle=True, random_state=0)``, the sam
 those of ``python -m benchmarks.prior_fitted export-data``. What is finished is kept in a folder
 (``--folder``): a run that was ended goes on. Writes results/prior-fitted.csv. One thread. Needs
 the datasets (PLURILABEL_DATA).
+
+Times are by the clock. Those in results/ were taken beside much other work and are far too long.
 """
 
 from __future__ import annotations
