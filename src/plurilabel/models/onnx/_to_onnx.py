@@ -9,17 +9,23 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from plurilabel._core.base import CUTS
+from plurilabel._core.blocks import dense
 from plurilabel._core.compat import versions
 from plurilabel._core.records import write_atomic
 from plurilabel._core.words import file_size
 from plurilabel.models._model import Model
 
 IR_VERSION = 8  # of ONNX 1.12, as the operators
-OPSETS = {"": 17, "ai.onnx.ml": 3}
-"""Versions of the operators: those of ONNX 1.12, which every runtime since 2022 knows."""
+OPSETS = {"": 17, "ai.onnx.ml": 3, "com.microsoft": 1}
+"""Versions of the operators: those of ONNX 1.12, which every runtime since 2022 knows.
+
+The last are onnxruntime's own, in all its builds. Only models of text, categories or dates use
+one: ONNX has none that takes a text apart.
+"""
 
 LARGEST = 2_000_000_000  # bytes of a protocol buffer, less some for names
 
@@ -101,12 +107,6 @@ def to_onnx(model: Model | Any, path: str | os.PathLike[str] | None = None) -> A
     if not isinstance(model, Model):
         model = Model.of(model)
     check_is_fitted(model.estimator)
-    if not len(model.feature_names):
-        raise ValueError(
-            "a model of texts cannot be exported: a graph takes numbers only. Export what comes "
-            "after the vectorizer, such as pipeline[1:], and send the graph rows that it has "
-            "transformed, as dense matrices"
-        )
     found = answer(graph, model.estimator, "X")
     graph.nodes.append(helper.make_node("Identity", [found.scores], ["scores"]))
     graph.nodes.append(
@@ -114,19 +114,24 @@ def to_onnx(model: Model | Any, path: str | os.PathLike[str] | None = None) -> A
     )
     features = getattr(model.estimator, "feature_names_in_", model.feature_names)  # in its order
     d, q = len(features), len(model.label_names)
+    if not graph.inputs:
+        graph.given("X", "numbers", d)
     types = onnx.TensorProto
     proto = helper.make_model(
         helper.make_graph(
             graph.nodes,
             "plurilabel",
-            [helper.make_tensor_value_info("X", types.DOUBLE, ["n", d])],
+            list(graph.inputs.values()),
             [
                 helper.make_tensor_value_info("scores", types.DOUBLE, ["n", q]),
                 helper.make_tensor_value_info("labels", types.INT64, ["n", q]),
             ],
             graph.constants,
+            sparse_initializer=graph.sparse_constants,
         ),
-        opset_imports=[helper.make_opsetid(*one) for one in OPSETS.items()],
+        opset_imports=[
+            helper.make_opsetid(*one) for one in OPSETS.items() if one[0] in graph.domains
+        ],
         ir_version=IR_VERSION,
         producer_name="plurilabel",
         producer_version=versions()["plurilabel"],
@@ -137,6 +142,7 @@ def to_onnx(model: Model | Any, path: str | os.PathLike[str] | None = None) -> A
         {
             "label_names": json.dumps(list(model.label_names), ensure_ascii=False),
             "feature_names": json.dumps(list(features), ensure_ascii=False),
+            "inputs": json.dumps(graph.kinds, ensure_ascii=False),
             "score_method": found.method,
             "cut": repr(float(np.float64(CUTS[found.method]))),
         },
@@ -185,7 +191,21 @@ class Graph:
         self.onnx, self.prefix = import_onnx(), prefix
         self.nodes: list[Any] = []
         self.constants: list[Any] = []
+        self.sparse_constants: list[Any] = []
+        self.inputs: dict[str, Any] = {}
+        self.kinds: dict[str, str] = {}  # of the inputs
+        self.domains = {"", "ai.onnx.ml"}
         self.size, self._names = 0, 0
+
+    def given(self, column: str, kind: str, *width: int) -> Value:
+        """Add an input of the graph: numbers, or text for all other kinds."""
+        name = f"{column}_" if column in ("scores", "labels") else column
+        types = self.onnx.TensorProto
+        element = types.DOUBLE if kind == "numbers" else types.STRING
+        shape = ["n", *width]
+        self.inputs[name] = self.onnx.helper.make_tensor_value_info(name, element, shape)
+        self.kinds[name] = kind
+        return name
 
     def __call__(self, operator: str, *inputs: Any, **attributes: Any) -> Value:
         """Add a node with one output."""
@@ -198,6 +218,7 @@ class Graph:
         """Add a node with several outputs."""
         names = [one if isinstance(one, str) else self.constant(one) for one in inputs]
         results = [self._name(operator) for _ in range(outputs)]
+        self.domains.add(domain)
         node = self.onnx.helper.make_node(
             operator,
             names,
@@ -210,12 +231,27 @@ class Graph:
         return results
 
     def constant(self, array: Any) -> Value:
-        """Add a constant."""
+        """Add a constant. In the file, a sparse matrix holds its values only."""
+        if sparse.issparse(array) and 16 * array.nnz < array.shape[0] * array.shape[1]:
+            return self._sparse_constant(sparse.csr_array(array, dtype=np.float64))
+        array = dense(array) if sparse.issparse(array) else array
         array = np.ascontiguousarray(array) if np.ndim(array) else np.asarray(array)
         self.check_room(array.nbytes)
         self.size += array.nbytes
         name = self._name("constant")
         self.constants.append(self.onnx.numpy_helper.from_array(array, name))
+        return name
+
+    def _sparse_constant(self, array: Any) -> Value:
+        array.sum_duplicates()
+        self.check_room(16.0 * array.nnz)
+        self.size += 16 * array.nnz
+        name, tensor = self._name("constant"), self.onnx.numpy_helper.from_array
+        row = np.repeat(np.arange(array.shape[0]), np.diff(array.indptr))
+        places = row * array.shape[1] + array.indices
+        values = tensor(array.data, name), tensor(places, f"{name}_places")
+        made = self.onnx.helper.make_sparse_tensor(*values, array.shape)
+        self.sparse_constants.append(made)
         return name
 
     def check_room(self, n_bytes: float) -> None:
@@ -255,4 +291,5 @@ class Graph:
 
     def _name(self, of: str) -> Value:
         self._names += 1
-        return f"{self.prefix}{of}_{self._names}"
+        name = f"{self.prefix}{of}_{self._names}"
+        return self._name(of) if name in self.inputs else name
