@@ -7,6 +7,7 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 from sklearn.linear_model import (
@@ -138,7 +139,8 @@ def _both(graph: Graph, p: Value) -> Value:
 
 def similarities(graph: Graph, x: Value, points: Any, kernel: str, params: Any) -> Value:
     """The kernel (n, m) of rows and points (m, d); ``params`` has gamma, coef0 and degree."""
-    Z, kernel = graph.constant(points), str(kernel)
+    points = sparse.csr_array(points) if sparse.issparse(points) else points
+    Z = graph.constant(points)
     product = graph("MatMul", x, graph("Transpose", Z))
     if kernel == "linear":
         return product

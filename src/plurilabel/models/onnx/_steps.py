@@ -29,6 +29,15 @@ from plurilabel.models.onnx._to_onnx import Graph, Value
 _VECTOR = re.compile(r"(.+)\[[0-9]+\]")  # one number of a list
 BEFORE_MONTH = np.cumsum([0, -1, 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30]).astype(float)
 """Days of the year before the days of a month, which begin with 1; there is no month 0."""
+ANGLES = (
+    2 * np.pi * np.arange(366.0) / 365.2425,
+    2 * np.pi * np.arange(7.0) / 7,
+    2 * np.pi * (np.arange(86_400.0) / 3600) / 24,
+)
+"""Of season, weekday and second of the day, as in DateEncoder.
+
+Sines are looked up: their last bits depend on the library, and trees tell them apart.
+"""
 
 
 def transformed(graph: Graph, step: Any, x: Any) -> Value:
@@ -253,20 +262,24 @@ def _dates(graph: Graph, step: DateEncoder, x: Any) -> Value:
         late = graph.cast(graph("Greater", month, np.float64(2)), np.float64)
         before = graph("Gather", BEFORE_MONTH, graph.cast(month, np.int64))
         season = graph("Add", graph("Add", before, graph("Mul", late, length)), day)
-        hour = graph("MatMul", graph("Concat", *clock, axis=1), 60.0 ** -np.arange(3)[:, None])
-        passed = graph("Add", season, graph("Div", hour, np.float64(24)))
+        second = graph(
+            "MatMul", graph("Concat", *clock, axis=1), 60.0 ** np.arange(2, -1, -1)[:, None]
+        )
+        passed = graph("Add", graph("Mul", season, np.float64(86_400)), second)
+        passed = graph("Div", passed, np.float64(86_400))
         passed = graph("Div", passed, graph("Add", length, np.float64(365)))
         years = graph("Mul", graph("Sub", year, np.float64(1)), np.float64(365))
         # the first day of the year 1 would have been a Monday
         days = graph("Add", graph("Add", years, leaps), season)
         weeks = graph("Floor", graph("Div", days, np.float64(7)))
         weekday = graph("Sub", days, graph("Mul", weeks, np.float64(7)))
-        # of a missing date everything is missing, also the hour
-        hour = graph("Where", graph("IsNaN", year), year, hour)
         parts.append(graph("Add", year, passed))
-        for used, place, circle in zip(varies, (season, weekday, hour), (365.2425, 7.0, 24.0)):
-            angle = graph("Mul", place, np.float64(2 * np.pi / circle))
-            parts += [graph("Sin", angle), graph("Cos", angle)] if used else []
+        missing = graph("IsNaN", year)
+        for used, place, angles in zip(varies, (season, weekday, second), ANGLES):
+            if used:
+                known = graph.cast(graph("Where", missing, np.float64(0), place), np.int64)
+                found = [graph("Gather", way(angles), known) for way in (np.sin, np.cos)]
+                parts += [graph("Where", missing, year, one) for one in found]
     return graph("Concat", *parts, axis=1)
 
 

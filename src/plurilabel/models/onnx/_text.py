@@ -18,15 +18,18 @@ from sklearn.feature_extraction.text import TfidfTransformer, TfidfVectorizer
 from plurilabel.models.onnx._to_onnx import Graph, Value
 
 BASE, LENGTH = 0x9E3779B97F4A7C15, 0xD1B54A32D192ED03  # odd numbers without a pattern
-# What \w is in Python, less the capital I with a dot: its lower case is an i and a mark, which
-# ends a word.
-LETTER = r"(?:[^\P{L}\x{130}]|[\p{N}_])"
+LETTER = r"[\p{L}\p{N}_]"  # what \w is in Python
+# The lower case of the capital I with a dot is an i and a mark, which ends a word.
+LOWER = r"(?:[^\P{L}\x{130}]|[\p{N}_])"
 PATTERNS = {
-    r"(?u)\b\w\w+\b": rf"{LETTER}+\x{{130}}|{LETTER}{{2,}}",
-    r"(?u)\b\w+\b": rf"{LETTER}*\x{{130}}|{LETTER}+",
+    (r"(?u)\b\w\w+\b", False): rf"{LETTER}{{2,}}",
+    (r"(?u)\b\w\w+\b", True): rf"{LOWER}+\x{{130}}|{LOWER}{{2,}}",
+    (r"(?u)\b\w+\b", False): rf"{LETTER}+",
+    (r"(?u)\b\w+\b", True): rf"{LOWER}*\x{{130}}|{LOWER}+",
 }
 FILLED = r"[^\t-\r\x1c-\x20\x{85}\p{Z}]"  # what is not blank, in Python
 END = np.array([2**62])
+SMALL = 256  # counts below this have their logarithm in a table
 
 
 def counted_terms(graph: Graph, step: Any, texts: Value) -> Value:
@@ -53,8 +56,12 @@ def counted_terms(graph: Graph, step: Any, texts: Value) -> Value:
 def weighted(graph: Graph, step: TfidfTransformer, counts: Value) -> Value:
     """The output of a TfidfTransformer."""
     if step.sublinear_tf:
-        grown = graph("Add", graph("Log", graph("Max", counts, np.float64(1))), np.float64(1))
-        counts = graph("Where", graph("Greater", counts, np.float64(0)), grown, counts)
+        # small counts by a table: the last bit of a logarithm depends on the library
+        table = np.array([0.0, *(np.log(np.arange(1.0, SMALL)) + 1)])
+        few = graph.cast(graph("Min", counts, np.float64(SMALL - 1)), np.int64)
+        many = graph("Add", graph("Log", graph("Max", counts, np.float64(1))), np.float64(1))
+        is_small = graph("Less", counts, np.float64(SMALL))
+        counts = graph("Where", is_small, graph("Gather", table, few), many)
     if step.use_idf:
         counts = graph("Mul", counts, np.asarray(step.idf_, dtype=np.float64)[np.newaxis])
     return counts if step.norm is None else unit_length(graph, step.norm, counts)
@@ -66,7 +73,9 @@ def unit_length(graph: Graph, norm: str, x: Value) -> Value:
         length = graph("ReduceMax", graph("Abs", x), axes=[1], keepdims=1)
     else:
         sizes = graph("Abs", x) if norm == "l1" else graph("Mul", x, x)
-        length = graph("ReduceSum", sizes, np.array([1]), keepdims=1)
+        # in the order of the features, as for sparse rows in scikit-learn: trees tell last bits
+        sums = graph("CumSum", sizes, np.int64(1))
+        length = graph("Slice", sums, np.array([-1]), END, np.array([1]))
         length = graph("Sqrt", length) if norm == "l2" else length
     zero = graph("Equal", length, np.float64(0))
     return graph("Div", x, graph("Where", zero, np.float64(1), length))
@@ -104,9 +113,7 @@ def _codes(texts: str) -> NDArray[np.uint64]:
 
 
 def _powers(size: int) -> NDArray[np.uint64]:
-    return np.cumprod(
-        np.concatenate([[1], np.full(size - 1, BASE, dtype=np.uint64)]), dtype=np.uint64
-    )
+    return np.cumprod([np.uint64(1), *[np.uint64(BASE)] * (size - 1)], dtype=np.uint64)
 
 
 def _hashes(terms: Iterable[str], powers: NDArray[np.uint64]) -> list[int]:
@@ -119,6 +126,8 @@ def _coded(graph: Graph, characters: Value, known: set[str], lower: bool, blank:
     if lower:
         every = map(chr, range(sys.maxunicode + 1))
         alphabet |= {c: c.lower()[0] for c in every if c.lower()[0] in known}
+    if not blank:  # its lower case depends on its place in a word
+        alphabet["Σ"] = "Σ"
     codes = _codes("".join(alphabet.values())).astype(np.int64)
     table = dict(zip(alphabet, codes.tolist())) | {"": blank}
     if blank:
@@ -155,7 +164,7 @@ def _counts(graph: Graph, found: Value, grams: Sequence[Sequence[int]]) -> Value
 
 
 def _of_words(graph: Graph, step: Any, terms: list[str], texts: Value) -> Value:
-    pattern = PATTERNS.get(step.token_pattern)
+    pattern = PATTERNS.get((step.token_pattern, step.lowercase))
     if pattern is None:
         raise ValueError(
             f"{type(step).__name__} can be exported with the usual token_pattern only, got "
@@ -172,9 +181,12 @@ def _of_words(graph: Graph, step: Any, terms: list[str], texts: Value) -> Value:
     characters = _taken_apart(graph, distinct)
     codes = _coded(graph, characters, set("".join([*words, *stop])), step.lowercase, 0)
     codes = graph("Slice", codes, np.array([0]), np.array([longest + 1]), np.array([1]))
+    codes = _with_last_sigma(graph, codes) if step.lowercase else codes
     width = graph("Slice", graph("Shape", codes), np.array([1]), np.array([2]))
     places = graph("Slice", powers.astype(np.int64), np.array([0]), width)
-    hashes = graph("ReduceSum", graph("Mul", codes, places), np.array([1]), keepdims=0)
+    # a cumulative sum, since ReduceSum of onnxruntime rounds large integers
+    sums = graph("CumSum", graph("Mul", codes, places), np.int64(1))
+    hashes = graph("Gather", sums, np.int64(-1), axis=1)
     hashed = graph("Reshape", graph("Gather", hashes, number), graph("Shape", found))
     if stop:
         among = np.array(_hashes(stop, powers))[np.newaxis]
@@ -184,6 +196,16 @@ def _of_words(graph: Graph, step: Any, terms: list[str], texts: Value) -> Value:
         hashed = _moved_up(graph, hashed, graph.cast(dropped, bool))
     of = dict(zip(words, _hashes(words, powers)))
     return _counts(graph, hashed, [[of[word] for word in term.split(" ")] for term in terms])
+
+
+def _with_last_sigma(graph: Graph, codes: Value) -> Value:
+    """Numbers of words, the lower case of a capital sigma at their end being another one."""
+    inner, last, capital = _codes("σςΣ").astype(np.int64)
+    is_capital = graph("Equal", codes, capital)
+    next_ones = graph("Slice", codes, np.array([1]), END, np.array([1]))
+    nothing = graph("Sub", *[graph.columns(codes, [0])] * 2)
+    at_end = graph("Equal", graph("Concat", next_ones, nothing, axis=1), np.int64(0))
+    return graph("Where", is_capital, graph("Where", at_end, last, inner), codes)
 
 
 def _moved_up(graph: Graph, values: Value, dropped: Value) -> Value:
