@@ -116,8 +116,14 @@ def training_command(function: Any) -> Any:
     "the threads of this machine (threads). For ML-kNN and its kin, on columns of numbers; "
     "FILE may be several of .parquet or .csv, one .txt (extreme classification) or one .zarr.",
 )  # fmt: skip
+@click.option(
+    "--exportable", is_flag=True,
+    help="Choose only among learners that `plurilabel export` can write as an ONNX graph.",
+)  # fmt: skip
 @training_command
-def fit(run: Run, learner: str | None, measure: str, scheduler: str | None) -> None:
+def fit(
+    run: Run, learner: str | None, measure: str, scheduler: str | None, exportable: bool
+) -> None:
     """Learn a model, report how good it is, and save it.
 
     FILE is a table with a column of tags or with label columns (.csv, .tsv, .parquet, .json,
@@ -140,7 +146,7 @@ def fit(run: Run, learner: str | None, measure: str, scheduler: str | None) -> N
     check_measure(measure)
     if learner is not None:
         read_learner(learner)  # an error that names the option
-    model = run.train(learner=learner, measure=measure, scheduler=scheduler)
+    model = run.train(learner=learner, measure=measure, scheduler=scheduler, exportable=exportable)
     if "candidates" in model.notes:
         best = _shown(model.notes["best"])
         run.steps.say(f"Best of {len(model.notes['candidates'])} candidates: {best}")

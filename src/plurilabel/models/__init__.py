@@ -6,7 +6,7 @@ from plurilabel.models._model import Model
 from plurilabel.models._model_rows import ModelRows
 from plurilabel.models._parts import load_parts, save_parts
 from plurilabel.models._train import TrainingEvent, train
-from plurilabel.models.onnx import to_onnx
+from plurilabel.models.onnx import not_exportable, to_onnx
 
 __all__ = [
     "Model",
@@ -15,6 +15,7 @@ __all__ = [
     "TrainingEvent",
     "load_model",
     "load_parts",
+    "not_exportable",
     "save_model",
     "save_parts",
     "to_onnx",

@@ -44,6 +44,8 @@ from plurilabel.model_selection import (
 from plurilabel.model_selection.shared import groups_for, held_out_rows
 from plurilabel.models._model import Model, scores_or_none
 from plurilabel.models._model_rows import rows_digest
+from plurilabel.models.onnx import not_exportable
+from plurilabel.thresholds import get_strategy
 from plurilabel.wrappers import AutoClassifier, ThresholdClassifier
 
 FEWEST_HELD_OUT = 10  # rows in all: with fewer nothing is held out
@@ -97,6 +99,7 @@ def train(
     time_limit: float | None = None,
     random_state: int = 0,
     scheduler: str | None = None,
+    exportable: bool = False,
     progress: Progress | None = None,
     group: Any = None,
     time: Any = None,
@@ -148,6 +151,9 @@ def train(
     scheduler : str, default=None
         Read files in blocks and learn on Dask: the address of a cluster, or "threads". For
         :class:`~plurilabel.MLkNN` and the other lazy learners, on columns of numbers.
+    exportable : bool, default=False
+        Whether to choose only among learners that :func:`to_onnx` can export; a ``learner``,
+        ``words`` or ``threshold`` that it cannot is an error before any work.
     progress : callable, default=None
         Called with a :class:`TrainingEvent` for every step; ``print`` will do.
     group : str or array-like of shape (n,), default=None
@@ -197,6 +203,9 @@ def train(
     training = kind(
         threshold, holdout, refit, quick, time_limit, random_state, progress or (lambda _: None)
     )
+    training.exportable = exportable
+    if exportable:
+        _check_exportable(learner, words, threshold)
     model: Model = training.run(
         data,
         labels,
@@ -233,6 +242,7 @@ class Training:
     random_state: int
     progress: Progress
 
+    exportable: bool = False
     automatic: AutoClassifier | None = None
     columns: Any = None  # names of the label columns, for a table
     how: str = "nothing held out, as asked"
@@ -440,6 +450,7 @@ class Training:
             measure,
             portfolio="quick" if self.quick else "full",
             threshold="constant" if self.threshold == "none" else self.threshold,
+            leave_out=not_exportable if self.exportable else None,
             time_limit=None if left is None else max(left, 1e-9),
             cv=self.folds(3 if self.quick else 5),
             encoder=self.encoder(None),
@@ -507,7 +518,7 @@ class Training:
             self._measure()
             self._fit_again(took * self.data.Y.shape[0] / self.Y.shape[0])
         if self.automatic is not None:
-            self.automatic.set_params(progress=None)  # which no model file may hold
+            self.automatic.set_params(progress=None, leave_out=None)  # not for model files
 
     def _measure(self) -> None:
         X, Y = safe_indexing(self.data.X, self.test), self.data.Y[self.test]
@@ -748,6 +759,14 @@ def _dense_if_small(Y: Any) -> Any:
 
 
 # fitting --------------------------------------------------------------------------------------
+
+
+def _check_exportable(learner: Any, words: Any, threshold: str | None) -> None:
+    """Raise an error for parts that were asked for and cannot be exported."""
+    strategy = None if threshold in (None, "none") else get_strategy(threshold)
+    for part in (make_learner(learner) if isinstance(learner, str) else learner, words, strategy):
+        if part is not None and (why := not_exportable(part)):
+            raise ValueError(why)
 
 
 def _fitted(estimator: Any, X: Any, Y: Any, groups: Any = None) -> Any:

@@ -137,7 +137,7 @@ def _both(graph: Graph, p: Value) -> Value:
 # kernels, networks, trees -------------------------------------------------------------------
 
 
-def similarities(graph: Graph, x: Value, points: Any, kernel: str, params: Any) -> Value:
+def similarities(graph: Graph, x: Value, points: Any, kernel: Any, params: Any) -> Value:
     """The kernel (n, m) of rows and points (m, d); ``params`` has gamma, coef0 and degree."""
     points = sparse.csr_array(points) if sparse.issparse(points) else points
     Z = graph.constant(points)

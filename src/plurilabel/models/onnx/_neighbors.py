@@ -53,7 +53,7 @@ def nearest(graph: Graph, index: Any, learner: str, k: int, x: Value) -> Value:
         )
     n = index.points_.shape[0]
     if cosine:  # half the squared Euclidean distance of rows of length one
-        Z = Formula.of("cosine").prepare(index.points_)
+        Z = Formula(cosine=True).prepare(index.points_)
         points, x = graph.constant(Z), _unit_rows(graph, x)
         product = graph("MatMul", x, graph("Transpose", points))
         rounded = graph("Sub", np.float64(1), product)

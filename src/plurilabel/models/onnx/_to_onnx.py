@@ -10,6 +10,10 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.base import BaseEstimator
+from sklearn.feature_selection import SelectorMixin
+from sklearn.model_selection import GridSearchCV, RandomizedSearchCV
+from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from plurilabel._core.base import CUTS
@@ -18,6 +22,7 @@ from plurilabel._core.compat import versions
 from plurilabel._core.records import write_atomic
 from plurilabel._core.words import file_size
 from plurilabel.models._model import Model
+from plurilabel.neighbors import ExactIndex
 
 IR_VERSION = 8  # of ONNX 1.12, as the operators
 OPSETS = {"": 17, "ai.onnx.ml": 3, "com.microsoft": 1}
@@ -36,9 +41,14 @@ Value: TypeAlias = str
 def to_onnx(model: Model | Any, path: str | os.PathLike[str] | None = None) -> Any:
     """Write a fitted model down as an ONNX graph, to run it without Python or this library.
 
-    The graph takes ``X``, a float64 matrix of n rows with the model's features as columns, and
-    gives ``scores``, float64, and ``labels``, 0/1 in int64, each with n rows and a column for
-    each label. The cut is in the graph. The number of rows is free.
+    The graph of a model of numbers takes ``X``, a float64 matrix of n rows with the features as
+    columns. That of a table has an input for each column: numbers as float64, NaN where missing;
+    text and categories as strings, empty where missing; dates as strings such as
+    ``"2021-07-02"`` or ``"2021-07-02T10:00:00"``; vectors as float64 of shape (n, length). That of
+    a vectorizer takes ``X``, n texts. The number of rows is free.
+
+    The outputs are ``scores``, float64, and ``labels``, 0/1 in int64, each with n rows and a
+    column for each label. The cut is in the graph.
 
     Needs onnx: ``pip install 'plurilabel[onnx]'``.
 
@@ -63,18 +73,28 @@ def to_onnx(model: Model | Any, path: str | os.PathLike[str] | None = None) -> A
     -----
     These can be exported:
 
-    - :class:`~plurilabel.BinaryRelevance`, :class:`~plurilabel.ClassifierChain` (greedy) and
-      :class:`~plurilabel.EnsembleOfChains` of scikit-learn's linear classifiers, trees and
-      forests;
-    - :class:`~plurilabel.MLDecisionTree`, :class:`~plurilabel.MLRandomForest`;
-    - :class:`~plurilabel.BPMLL`;
+    - :class:`~plurilabel.AutoClassifier`, with all that it tries by default;
+    - :class:`~plurilabel.BinaryRelevance`, :class:`~plurilabel.ClassifierChain` (greedy),
+      :class:`~plurilabel.EnsembleOfChains` and :class:`~plurilabel.LabelPowerset` of scikit-learn's
+      linear classifiers, support vectors, ``MLPClassifier``, trees and forests;
+    - :class:`~plurilabel.OneVsAllLinear`, :class:`~plurilabel.MLDecisionTree`,
+      :class:`~plurilabel.MLRandomForest`, :class:`~plurilabel.MLGradientBoosting`,
+      :class:`~plurilabel.BPMLL`, :class:`~plurilabel.RankSVM`, ``MLPClassifier``;
     - :class:`~plurilabel.MLkNN`, :class:`~plurilabel.MLkNNCV`, :class:`~plurilabel.DWMLkNN` and
-      :class:`~plurilabel.BRkNN` with the Euclidean distance. The file holds the training set;
+      :class:`~plurilabel.BRkNN` with the Euclidean or the cosine distance. The file holds the
+      training set;
     - :class:`~plurilabel.ThresholdClassifier` around them, with strategies that cut one row at a
-      time: ``"constant"``, ``"cardinality"``, ``"global"``, ``"linear"``, ``"mcut"``, ``"rcut"``
-      and ``"scut"``;
-    - before them in a pipeline scalers, ``SimpleImputer``, ``Normalizer``, feature selection, and
-      a ``ColumnTransformer`` of these.
+      time: ``"constant"``, ``"cardinality"``, ``"expected_f"`` (beta=1), ``"global"``,
+      ``"linear"``, ``"mcut"``, ``"rcut"``, ``"scut"`` and ``"seen_sets"``;
+      :class:`~plurilabel.CalibratedClassifier`, :class:`~plurilabel.ImputedLabels`;
+    - before them in a pipeline :class:`~plurilabel.TableEncoder`, ``TfidfVectorizer`` and
+      ``CountVectorizer`` (words and ``char_wb``), ``OneHotEncoder`` of strings, scalers,
+      ``SimpleImputer``, ``Normalizer``, feature selection, ``FeatureUnion``, and a
+      ``ColumnTransformer`` of these.
+
+    Words are counted as scikit-learn counts them, also in lower case and whatever the language or
+    the locale of the machine. Two letters may be told apart: the Turkish capital I with a dot in
+    parts of words, and the Greek capital sigma after a character that is not a letter.
 
     Scores differ from the model's by rounding at most. Those of trees and forests are the same bit
     by bit, and so are those of neighbours: candidates found by a product of matrices are compared
@@ -82,8 +102,8 @@ def to_onnx(model: Model | Any, path: str | os.PathLike[str] | None = None) -> A
     k + 16 further points are equally near up to rounding. A graph does not check its input: where
     a model has an error, because of NaN for example, a graph gives some answer.
 
-    The neighbours of n rows among N training instances take n N numbers of memory at once: send
-    rows in blocks.
+    The neighbours of n rows among N training instances take n N numbers of memory at once, and
+    texts as many as rows and words: send rows in blocks.
 
     Examples
     --------
@@ -152,6 +172,42 @@ def to_onnx(model: Model | Any, path: str | os.PathLike[str] | None = None) -> A
         with write_atomic(os.fspath(path)) as stream:
             stream.write(proto.SerializeToString())
     return proto
+
+
+def not_exportable(learner: Any) -> str:
+    """Say why a learner, which need not be fitted, cannot be exported by :func:`to_onnx`.
+
+    Parameters
+    ----------
+    learner : learner, pipeline, search, transformer or threshold strategy
+
+    Returns
+    -------
+    str
+        Empty if all its parts are of classes that can be exported. Some of their parameters may
+        still be refused by :func:`to_onnx`.
+
+    Examples
+    --------
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from plurilabel import BinaryRelevance, MLkNN
+    >>> from plurilabel.models import not_exportable
+    >>> not_exportable(MLkNN())
+    ''
+    >>> not_exportable(BinaryRelevance(GaussianNB()))
+    'GaussianNB cannot be exported'
+    """
+    from plurilabel.models.onnx._classifiers import CLASSIFIERS
+    from plurilabel.models.onnx._cuts import STRATEGIES
+    from plurilabel.models.onnx._learners import LEARNERS
+    from plurilabel.models.onnx._steps import STEPS
+
+    known = {*LEARNERS, *CLASSIFIERS, *STRATEGIES, *STEPS, ExactIndex, Pipeline}
+    for part in (learner, *learner.get_params().values()):
+        shell = isinstance(part, SelectorMixin | GridSearchCV | RandomizedSearchCV)
+        if isinstance(part, BaseEstimator) and not shell and type(part) not in known:
+            return f"{type(part).__name__} cannot be exported"
+    return ""
 
 
 class Answer(NamedTuple):

@@ -91,6 +91,10 @@ class AutoClassifier(ProbabilisticClassifier):
         How the weighted mean becomes label sets: a name from
         :func:`plurilabel.thresholds.strategy_names`, or a strategy. By default what suits the
         measure best.
+    leave_out : callable, default=None
+        Called with each learner, not fitted: it is not tried if that returns something true, such
+        as the reason. With :func:`plurilabel.models.not_exportable`, what is fitted can be
+        exported.
     time_limit : float, default=None
         Seconds for ``fit``. Learners that cost less are tried first; one for which there is not
         enough time, with what its folds may take and what the choice and the final fits need, is
@@ -213,6 +217,7 @@ turn, and measured on that fold).
         "measure": [str],
         "portfolio": [StrOptions({"full", "quick"}), list, tuple],
         "threshold": [None, StrOptions(set(strategy_names())), ThresholdStrategy],
+        "leave_out": [None, callable],
         "time_limit": [None, Interval(Real, 0, None, closed="neither")],
         "max_models": [None, Interval(Integral, 1, None, closed="left")],
         "cv": ["cv_object"],
@@ -240,6 +245,7 @@ turn, and measured on that fold).
         *,
         portfolio: Any = "full",
         threshold: Any = None,
+        leave_out: Callable[[Any], object] | None = None,
         time_limit: float | None = None,
         max_models: int | None = None,
         cv: Any = 5,
@@ -252,6 +258,7 @@ turn, and measured on that fold).
         self.measure = measure
         self.portfolio = portfolio
         self.threshold = threshold
+        self.leave_out = leave_out
         self.time_limit = time_limit
         self.max_models = max_models
         self.cv = cv
@@ -325,8 +332,15 @@ turn, and measured on that fold).
     def _candidates(self, X: Any, Y: Any, seed: int) -> list[Candidate]:
         if isinstance(self.portfolio, str):
             few = X.shape[0] < FEWEST
-            return simplest(X, seed) if few else candidates(X, Y, self.portfolio, seed)
-        return _given(self.portfolio, seed)
+            found = simplest(X, seed) if few else candidates(X, Y, self.portfolio, seed)
+        else:
+            found = _given(self.portfolio, seed)
+        if self.leave_out is None:
+            return found
+        kept = [one for one in found if not self.leave_out(one.estimator)]
+        if not kept:
+            raise ValueError(f"leave_out must leave a learner to try, got none of {len(found)}")
+        return kept
 
     def _splits(self, X: Any, Y: Any, some: Any, groups: Any, seed: int) -> list[Split]:
         """Splits of the rows that have a known label, by their numbers among these.
