@@ -26,8 +26,13 @@ def calibrated(graph: Graph, calibrator: ScoreCalibrator, scores: Value) -> Valu
     z = log_odds(graph, scores, EDGE) if calibrator.probabilities_ else scores
     features = [z]
     if method == "beta":  # log p and -log(1 - p)
-        soft = [graph("Softplus", graph("Neg", z)), graph("Softplus", z)]
-        features = [graph("Neg", soft[0]), soft[1]]
+        tail = graph("Exp", graph("Neg", graph("Abs", z)))
+        tail = graph("Log", graph("Add", tail, np.float64(1)))
+        zero = np.float64(0)
+        features = [
+            graph("Sub", graph("Min", z, zero), tail),
+            graph("Add", graph("Max", z, zero), tail),
+        ]
     width = len(features) + (method in ("sigmoid", "beta"))
     weights = np.array([
         np.zeros(width) if flat else one[0] for one, flat in zip(maps, never_varies)

@@ -216,7 +216,11 @@ def _one_vs_all(graph: Graph, learner: OneVsAllLinear, x: Value) -> Answer:
         for norm in ("max", "l2"):
             x = unit_length(graph, norm, x)
         x = graph.cast(graph.cast(x, np.float32), np.float64)
-    z = graph("Add", graph("MatMul", x, graph.constant(learner.coef_)), _row(learner.intercept_))
+    z = graph(
+        "Add",
+        graph("MatMul", x, graph.constant(learner.coef_.astype(np.float64))),
+        _row(learner.intercept_),
+    )
     method = learner._score_method()
     return _above_cut(graph, graph("Sigmoid", z) if method == "predict_proba" else z, method)
 

@@ -126,8 +126,7 @@ def _coded(graph: Graph, characters: Value, known: set[str], lower: bool, blank:
     if lower:
         every = map(chr, range(sys.maxunicode + 1))
         alphabet |= {c: c.lower()[0] for c in every if c.lower()[0] in known}
-    if not blank:  # its lower case depends on its place in a word
-        alphabet["Σ"] = "Σ"
+        alphabet["Σ"] = "Σ"  # whose lower case depends on its place in a word
     codes = _codes("".join(alphabet.values())).astype(np.int64)
     table = dict(zip(alphabet, codes.tolist())) | {"": blank}
     if blank:
@@ -181,7 +180,7 @@ def _of_words(graph: Graph, step: Any, terms: list[str], texts: Value) -> Value:
     characters = _taken_apart(graph, distinct)
     codes = _coded(graph, characters, set("".join([*words, *stop])), step.lowercase, 0)
     codes = graph("Slice", codes, np.array([0]), np.array([longest + 1]), np.array([1]))
-    codes = _with_last_sigma(graph, codes) if step.lowercase else codes
+    codes = _with_last_sigma(graph, codes, 0) if step.lowercase else codes
     width = graph("Slice", graph("Shape", codes), np.array([1]), np.array([2]))
     places = graph("Slice", powers.astype(np.int64), np.array([0]), width)
     # a cumulative sum, since ReduceSum of onnxruntime rounds large integers
@@ -198,13 +197,13 @@ def _of_words(graph: Graph, step: Any, terms: list[str], texts: Value) -> Value:
     return _counts(graph, hashed, [[of[word] for word in term.split(" ")] for term in terms])
 
 
-def _with_last_sigma(graph: Graph, codes: Value) -> Value:
+def _with_last_sigma(graph: Graph, codes: Value, end: int) -> Value:
     """Numbers of words, the lower case of a capital sigma at their end being another one."""
     inner, last, capital = _codes("σςΣ").astype(np.int64)
     is_capital = graph("Equal", codes, capital)
     next_ones = graph("Slice", codes, np.array([1]), END, np.array([1]))
     nothing = graph("Sub", *[graph.columns(codes, [0])] * 2)
-    at_end = graph("Equal", graph("Concat", next_ones, nothing, axis=1), np.int64(0))
+    at_end = graph("Equal", graph("Concat", next_ones, nothing, axis=1), np.int64(end))
     return graph("Where", is_capital, graph("Where", at_end, last, inner), codes)
 
 
@@ -234,6 +233,7 @@ def _of_characters(graph: Graph, step: Any, terms: list[str], texts: Value) -> V
     first = graph.cast(graph("Mul", side, np.int64(0)), bool)
     dropped = graph("And", is_blank, graph("Concat", first, before, axis=1))
     codes = _moved_up(graph, codes, dropped)
+    codes = _with_last_sigma(graph, codes, blank) if step.lowercase else codes
     most = lengths[-1]
     after = graph("Expand", np.array([[0]]), graph("Concat", n, np.array([most]), axis=0))
     codes, total, grams = graph("Concat", codes, after, axis=1), "", []

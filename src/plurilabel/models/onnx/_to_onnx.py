@@ -75,8 +75,8 @@ def to_onnx(model: Model | Any, path: str | os.PathLike[str] | None = None) -> A
 
     - :class:`~plurilabel.AutoClassifier`, with all that it tries by default;
     - :class:`~plurilabel.BinaryRelevance`, :class:`~plurilabel.ClassifierChain` (greedy),
-      :class:`~plurilabel.EnsembleOfChains` and :class:`~plurilabel.LabelPowerset` of scikit-learn's
-      linear classifiers, support vectors, ``MLPClassifier``, trees and forests;
+      :class:`~plurilabel.EnsembleOfChains` and :class:`~plurilabel.LabelPowerset` of
+      scikit-learn's linear classifiers, support vectors, ``MLPClassifier``, trees and forests;
     - :class:`~plurilabel.OneVsAllLinear`, :class:`~plurilabel.MLDecisionTree`,
       :class:`~plurilabel.MLRandomForest`, :class:`~plurilabel.MLGradientBoosting`,
       :class:`~plurilabel.BPMLL`, :class:`~plurilabel.RankSVM`, ``MLPClassifier``;
