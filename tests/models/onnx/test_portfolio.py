@@ -121,22 +121,9 @@ def test_unknown_labels():
 # whole models -------------------------------------------------------------------------------
 
 WORDS = [
-    "red",
-    "blue",
-    "Green",
-    "sun",
-    "sea",
-    "MOON",
-    "house",
-    "tree",
-    "river",
-    "song",
-    "café",
-    "naïve",
-    "Über",
-    "data",
-    "Straße",
-]
+    "red", "blue", "Green", "sun", "sea", "MOON", "house", "tree", "river", "song", "café",
+    "naïve", "Über", "data", "Straße",
+]  # fmt: skip
 LEARNERS = [
     MLkNN(5, metric="cosine"),
     OneVsAllLinear(loss="logistic"),
@@ -169,9 +156,7 @@ def new():
     return table(NEW, seed=1)[0]
 
 
-@pytest.mark.parametrize(
-    "measure", ["micro_f1", "f1", "subset_accuracy", "macro_f1", "hamming_loss", "ranking_loss"]
-)
+@pytest.mark.parametrize("measure", ["micro_f1", "f1", "subset_accuracy", "macro_f1"])
 def test_automatic_choice_for_a_table(measure, new):
     frame, Y = table(150)
     model = AutoClassifier(measure, portfolio=LEARNERS, cv=2, random_state=0).fit(frame, Y)

@@ -84,8 +84,8 @@ def counted(step, rows):
     ids=lambda step: repr(step)[:60],
 )
 def test_counts_are_the_same_bit_by_bit(step):
-    rows = texts(200, seed=1)
-    expected = step.fit(texts(300, seed=0)).transform(rows).toarray()
+    rows = texts(80, seed=1)
+    expected = step.fit(texts(120, seed=0)).transform(rows).toarray()
     np.testing.assert_array_equal(counted(step, rows), expected)
     np.testing.assert_array_equal(counted(step, rows[-1:]), expected[-1:])
     np.testing.assert_array_equal(counted(step, ["", ""]), 0 * expected[:2])
@@ -97,9 +97,11 @@ def test_every_character():
     every = [c for c in map(chr, range(sys.maxunicode + 1)) if c not in rare]
     every = [c for c in every if c.isprintable() or c.isspace()]  # known to this Python
     rows = [f"ab{c}cd" for c in every]
-    step = CountVectorizer().fit(["ab cd", *rows[:2000], "abscd abécd abжcd"])
-    expected = step.transform(rows).toarray()
-    np.testing.assert_array_equal(counted(step, rows), expected)
+    step = CountVectorizer().fit(["ab cd abscd"])  # a character that is no letter ends a word
+    np.testing.assert_array_equal(counted(step, rows), step.transform(rows).toarray())
+    capitals = [f"ab{c}cd" for c in every if c.lower() != c]
+    step = CountVectorizer().fit(capitals)
+    np.testing.assert_array_equal(counted(step, capitals), step.transform(capitals).toarray())
     graph = Graph()
     value = stripped(graph, graph.given("X", "categories"))
     found = run(graph, value, [f"{c}a b{c}" for c in every], graph.onnx.TensorProto.STRING)

@@ -48,7 +48,7 @@ def to_onnx(model: Model | Any, path: str | os.PathLike[str] | None = None) -> A
     a vectorizer takes ``X``, n texts. The number of rows is free.
 
     The outputs are ``scores``, float64, and ``labels``, 0/1 in int64, each with n rows and a
-    column for each label. The cut is in the graph.
+    column for each label, and ``names``, those of the labels. The cut is in the graph.
 
     Needs onnx: ``pip install 'plurilabel[onnx]'``.
 
@@ -128,6 +128,8 @@ def to_onnx(model: Model | Any, path: str | os.PathLike[str] | None = None) -> A
         model = Model.of(model)
     check_is_fitted(model.estimator)
     found = answer(graph, model.estimator, "X")
+    names = graph.constant(np.array(model.label_names, dtype=object))
+    graph.nodes.append(helper.make_node("Identity", [names], ["names"]))
     graph.nodes.append(helper.make_node("Identity", [found.scores], ["scores"]))
     graph.nodes.append(
         helper.make_node("Cast", [found.sets], ["labels"], to=onnx.TensorProto.INT64)
@@ -145,6 +147,7 @@ def to_onnx(model: Model | Any, path: str | os.PathLike[str] | None = None) -> A
             [
                 helper.make_tensor_value_info("scores", types.DOUBLE, ["n", q]),
                 helper.make_tensor_value_info("labels", types.INT64, ["n", q]),
+                helper.make_tensor_value_info("names", types.STRING, [q]),
             ],
             graph.constants,
             sparse_initializer=graph.sparse_constants,
@@ -255,7 +258,7 @@ class Graph:
 
     def given(self, column: str, kind: str, *width: int) -> Value:
         """Add an input of the graph: numbers, or text for all other kinds."""
-        name = f"{column}_" if column in ("scores", "labels") else column
+        name = f"{column}_" if column in ("scores", "labels", "names") else column
         types = self.onnx.TensorProto
         element = types.DOUBLE if kind == "numbers" else types.STRING
         shape = ["n", *width]
