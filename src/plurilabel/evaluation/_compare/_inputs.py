@@ -102,15 +102,7 @@ def short_name(learner: Any) -> str:
 
 
 def encoder_of(data: Dataset, words: Any = None) -> TableEncoder | None:
-    """An encoder, not fitted, with the kinds of columns that all rows show; None without a table.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> pair = (pd.DataFrame({"size": [1.0, 2], "land": ["de", "fr"]}), [[1, 0], [0, 1]])
-    >>> encoder_of(named_datasets([pair])["data"]).kinds
-    {'size': 'numbers', 'land': 'categories'}
-    """
+    """An encoder, not fitted, with the kinds that all rows show; None if X is not a table."""
     if not data.kinds and not needs_encoding(data.X):
         return None
     encoder = TableEncoder(numbers=imputer(), kinds=data.kinds or None, written=data.written)
@@ -126,9 +118,8 @@ def encoding(learner: Any, encoder: TableEncoder | None) -> Any:
     """
     if encoder is None:
         return learner
-    if isinstance(learner, AutoClassifier):
-        given = {} if learner.encoder is not None else {"encoder": clone(encoder)}
-        return clone(learner).set_params(**given, **({"encoder__numbers": None} if given else {}))
+    if isinstance(learner, AutoClassifier) and learner.encoder is None:
+        return clone(learner).set_params(encoder=clone(encoder).set_params(numbers=None))
     if any(_takes_words(part) for part in parts_of(learner)):
         return learner
     fills = "Imputer" in learner_text(learner)
@@ -142,11 +133,9 @@ def encoding(learner: Any, encoder: TableEncoder | None) -> Any:
 
 
 def _takes_words(part: Any) -> bool:
-    """Whether a transformer takes a table with words in it."""
-    if isinstance(part, ColumnTransformer | AutoClassifier):
-        return True
-    if not hasattr(part, "transform"):
-        return False
+    """Whether a part of a learner takes a table with words in it."""
+    if isinstance(part, ColumnTransformer | AutoClassifier) or not hasattr(part, "transform"):
+        return isinstance(part, ColumnTransformer | AutoClassifier)
     tags = get_tags(part)
     return bool(tags.input_tags.string or tags.input_tags.categorical or tags.no_validation)
 
