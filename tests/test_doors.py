@@ -122,6 +122,15 @@ def test_the_encoder_learns_in_every_fold():
     assert sorted(seen) == [False, True, True]
 
 
+def test_few_texts_are_not_categories():
+    texts, tags = ["a cough", "a rash and fever"] * 10, [["lung"], ["skin", "fever"]] * 10
+    model = AutoClassifier(portfolio="quick", random_state=0).fit(texts, tags)
+    assert model.encoder_.kinds_ == {"text": "text"}
+    assert Model.of(model).predict(["rash"]) == [("fever", "skin")]
+    results = compare({"t": (texts, label_matrix(tags))}, Wide(1), cv=2, n_jobs=None)
+    assert not results.failures() and Wide.seen[-1] == 4
+
+
 @pytest.mark.parametrize("form", [list, np.array, pd.Series])
 def test_texts_and_tags(form):
     frame, Y = table()
