@@ -38,7 +38,9 @@ def path(d: str, colour: str = GREY, **style: object) -> str:
     return shape("path", d=d, **{**given, **style})
 
 
-def word(x: float, y: float, text: str, fill: str = GREY, size: float = 13, **style: object) -> str:
+def word(
+    x: float, y: float, text: str, fill: str = GREY, size: float = 13, **style: object
+) -> str:
     given = {"font_family": "system-ui, sans-serif", "font_size": size, "text_anchor": "middle"}
     return shape("text", text, x=x, y=y, fill=fill, **{**given, **style})
 
@@ -75,7 +77,9 @@ def matrix(rows: tuple[str, ...], x: float, y: float, side: float = 17) -> list[
                 parts.append(word(a + inner / 2, b + inner / 2 + 4.5, "?", ORANGE, 13))
                 continue
             full = cell in "1x"
-            parts.append(box(a, b, inner, inner, BLUE if full else GREY, opacity=1 if full else 0.3))
+            parts.append(
+                box(a, b, inner, inner, BLUE if full else GREY, opacity=1 if full else 0.3)
+            )
             if cell == "x":
                 middle = (a + inner / 2, b + inner / 2)
                 parts.append(dot(*middle, 16, "none", stroke=ORANGE, stroke_width=3))
@@ -110,7 +114,9 @@ def mixtures() -> list[str]:
     for i, row in enumerate(rows):
         x = 34.0
         for width, colour in row:
-            parts.append(box(x, 22 + 28 * i, width, 14, colour, opacity=0.4 if colour is GREY else 1))
+            parts.append(
+                box(x, 22 + 28 * i, width, 14, colour, opacity=0.4 if colour is GREY else 1)
+            )
             x += width + 7
     return parts
 
@@ -138,7 +144,12 @@ def genes() -> list[str]:
 def rules() -> list[str]:
     def rule(y: float, condition: str, label: str, colour: str) -> list[str]:
         frame = box(22, y, 98, 26, "none", stroke=GREY, stroke_width=2)
-        return [frame, word(71, y + 17.5, condition), arrow(128, y + 13, 26), tag(162, y + 3, label, colour)]
+        return [
+            frame,
+            word(71, y + 17.5, condition),
+            arrow(128, y + 13, 26),
+            tag(162, y + 3, label, colour),
+        ]
 
     return [*rule(26, "sun > 6", "flowers", ORANGE), *rule(68, "tall, clay", "hedge", GREEN)]
 
@@ -147,7 +158,13 @@ def bags() -> list[str]:
     bag = path("M46,40 C20,104 132,104 106,40 C96,28 56,28 46,40 Z", GREY)
     dots = [dot(x, y, 6, c) for x, y, c in (
         (64, 56, BLUE), (88, 52, GREY), (76, 72, ORANGE), (58, 76, GREY), (95, 75, BLUE))]  # fmt: skip
-    return [bag, *dots, arrow(126, 61, 20), tag(160, 36, "sea", BLUE), tag(160, 66, "sand", ORANGE)]
+    return [
+        bag,
+        *dots,
+        arrow(126, 61, 20),
+        tag(160, 36, "sea", BLUE),
+        tag(160, 66, "sand", ORANGE),
+    ]
 
 
 def grades() -> list[str]:
@@ -172,7 +189,11 @@ def large() -> list[str]:
             on = best[depth] == i and best[depth - 1] == up
             places[depth, i] = (x, y)
             thick = 3 if on else 1.5
-            parts.append(line(places[depth - 1, up], (x, y), colour=BLUE if on else GREY, stroke_width=thick))
+            parts.append(
+                line(
+                    places[depth - 1, up], (x, y), colour=BLUE if on else GREY, stroke_width=thick
+                )
+            )
             parts.append(dot(x, y, 5 if on else 3.5, BLUE if on else GREY))
     return [*parts, dot(120, 18, 6, BLUE)]
 
@@ -184,7 +205,10 @@ def dask() -> list[str]:
             parts.append(box(24 + 22 * j, 20 + 21 * i, 18, 17, COLOURS[(i + j) % 3], opacity=0.85))
     for i, colour in enumerate(COLOURS):
         y = 32 + 28 * i
-        parts += [line((96, 61), (124, 61), (150, y)), box(152, y - 10, 62, 20, "none", stroke=colour, stroke_width=2.5)]
+        parts += [
+            line((96, 61), (124, 61), (150, y)),
+            box(152, y - 10, 62, 20, "none", stroke=colour, stroke_width=2.5),
+        ]
         parts += [box(158 + 17 * k, y - 5, 12, 10, colour) for k in range(3)]
     return parts
 
@@ -203,7 +227,10 @@ def thresholds() -> list[str]:
         box(44, 22 + 17 * i, w, 11, BLUE if w > 96 else GREY, opacity=1 if w > 96 else 0.45)
         for i, w in enumerate(scores)
     ]
-    return [*bars, line((140, 14), (140, 108), colour=ORANGE, stroke_dasharray="5 5", stroke_width=3)]
+    return [
+        *bars,
+        line((140, 14), (140, 108), colour=ORANGE, stroke_dasharray="5 5", stroke_width=3),
+    ]
 
 
 def imbalance() -> list[str]:
@@ -223,24 +250,32 @@ def wrong_labels() -> list[str]:
 
 
 def hierarchies() -> list[str]:
-    lines = [line((120, 30), (72, 62)), line((120, 30), (168, 62)), line((72, 72), (44, 98)), line((72, 72), (100, 98))]
+    lines = [
+        line((120, 30), (72, 62)),
+        line((120, 30), (168, 62)),
+        line((72, 72), (44, 98)),
+        line((72, 72), (100, 98)),
+    ]
     return [
-        *lines, tag(95, 18, "sports", BLUE), tag(42, 56, "football", BLUE), tag(146, 56, "tennis", GREY),
-        dot(44, 100, 7, BLUE), dot(100, 100, 7, GREY),
+        *lines, tag(95, 18, "sports", BLUE), tag(42, 56, "football", BLUE),
+        tag(146, 56, "tennis", GREY), dot(44, 100, 7, BLUE), dot(100, 100, 7, GREY),
     ]  # fmt: skip
 
 
 def explaining() -> list[str]:
     parts = [line((120, 16), (120, 106))]
     for i, w in enumerate((78, 46, 22, -30, -58)):
-        parts.append(box(120 if w > 0 else 120 + w, 20 + 17.5 * i, abs(w), 12, BLUE if w > 0 else ORANGE))
+        parts.append(
+            box(120 if w > 0 else 120 + w, 20 + 17.5 * i, abs(w), 12, BLUE if w > 0 else ORANGE)
+        )
     return parts
 
 
 def calibration() -> list[str]:
     points = [(66, 92), (88, 82), (110, 66), (132, 50), (154, 37), (174, 26)]
     return [
-        line((60, 16), (60, 102), (182, 102)), line((60, 102), (180, 18), opacity=0.6, stroke_dasharray="4 5"),
+        line((60, 16), (60, 102), (182, 102)),
+        line((60, 102), (180, 18), opacity=0.6, stroke_dasharray="4 5"),
         line(*points, colour=BLUE), *(dot(x, y, 5, BLUE) for x, y in points),
     ]  # fmt: skip
 
@@ -248,7 +283,11 @@ def calibration() -> list[str]:
 def guarantees() -> list[str]:
     ys = (40, 30, 44, 26, 36, 50, 32, 42, 66)
     dots = [dot(34 + 21.5 * i, y, 5.5, GREEN if y < 56 else ORANGE) for i, y in enumerate(ys)]
-    return [line((22, 56), (218, 56), colour=GREY, stroke_dasharray="5 5"), word(120, 92, "≥ 90%", GREEN, 22, font_weight=600), *dots]
+    return [
+        line((22, 56), (218, 56), colour=GREY, stroke_dasharray="5 5"),
+        word(120, 92, "≥ 90%", GREEN, 22, font_weight=600),
+        *dots,
+    ]
 
 
 def comparing() -> list[str]:
@@ -257,12 +296,17 @@ def comparing() -> list[str]:
     for x, y, colour in ((58, 64, BLUE), (76, 86, BLUE), (150, 86, GREY), (186, 64, GREY)):
         end = 24 if x < 120 else 216
         parts.append(line((x, 34), (x, y), (end, y), colour=colour))
-    return [*parts, line((54, 46), (82, 46), colour=ORANGE, stroke_width=6), line((144, 50), (192, 50), colour=ORANGE, stroke_width=6)]
+    return [
+        *parts,
+        line((54, 46), (82, 46), colour=ORANGE, stroke_width=6),
+        line((144, 50), (192, 50), colour=ORANGE, stroke_width=6),
+    ]
 
 
 def deployment() -> list[str]:
     file = path("M30,22 L66,22 L80,36 L80,98 L30,98 Z M66,22 L66,36 L80,36", BLUE)
-    cube = path("M178,26 L214,44 L214,82 L178,100 L142,82 L142,44 Z M142,44 L178,62 L214,44 M178,62 L178,100", GREEN)
+    outline = "M178,26 L214,44 L214,82 L178,100 L142,82 L142,44 Z"
+    cube = path(f"{outline} M142,44 L178,62 L214,44 M178,62 L178,100", GREEN)
     return [file, *paragraph(40, 50, (30, 24, 30)), arrow(94, 60, 32), cube]
 
 
@@ -278,7 +322,14 @@ def serving() -> list[str]:
     frame = box(32, 16, 176, 88, "none", rx=6, stroke=GREY, stroke_width=2.5)
     bar = line((32, 34), (208, 34))
     lights = [dot(44 + 11 * i, 25, 3.2, c) for i, c in enumerate((ORANGE, GREY, GREEN))]
-    return [frame, bar, *lights, *paragraph(46, 48, (70, 84)), tag(46, 78, "flowers", ORANGE), tag(120, 78, "hedge", GREEN)]
+    return [
+        frame,
+        bar,
+        *lights,
+        *paragraph(46, 48, (70, 84)),
+        tag(46, 78, "flowers", ORANGE),
+        tag(120, 78, "hedge", GREEN),
+    ]
 
 
 def moving() -> list[str]:
@@ -340,7 +391,9 @@ def table(ink: str, faint: str, shade: str) -> str:
     plants, new, model = found["plants"], found["new"], found["model"]
     colours = dict(zip(model.label_names, (ORANGE, GREEN, BLUE)))
     columns, lefts = ["height", "sun", "soil"], (76, 156, 236)
-    chosen = [plants.index[plants["tags"] == tags][0] for tags in ("flowers;hedge", "shade", "hedge")]
+    chosen = [
+        plants.index[plants["tags"] == tags][0] for tags in ("flowers;hedge", "shade", "hedge")
+    ]
     rows = [(plants.loc[i, columns], str(plants.loc[i, "tags"])) for i in chosen]
 
     def cells(values: Any, y: float, fill: str = ink, **style: object) -> list[str]:
@@ -350,18 +403,28 @@ def table(ink: str, faint: str, shade: str) -> str:
     parts.append(word(345, 33, "tags", ink, 16, font_weight=600))
     for n, (values, tags) in enumerate(rows):
         y, x = 70 + 36 * n, 325.0
-        parts += [*cells(values, y), line((20, y + 12), (740, y + 12), colour=faint, stroke_width=1)]
+        parts += [
+            *cells(values, y),
+            line((20, y + 12), (740, y + 12), colour=faint, stroke_width=1),
+        ]
         for name in tags.split(";"):
             parts.append(tag(x, y - 15, name, colours[name]))
             x += 22 + 7.2 * len(name)
     top, y, x = model.predict_proba(new[:1]).iloc[0], 192, 385.0
-    parts += [box(20, 162, 720, 48, "none", rx=8, stroke=BLUE, stroke_width=2), *cells(new.loc[0, columns], y)]
+    parts += [
+        box(20, 162, 720, 48, "none", rx=8, stroke=BLUE, stroke_width=2),
+        *cells(new.loc[0, columns], y),
+    ]
     parts.append(arrow(320, y - 6, 44))
     for name, chance in top.sort_values(ascending=False).items():
         on = name in model.predict(new[:1])[0]
         told = f"{name} {100 * chance:.1f}%"
         width = 18 + 7.4 * len(told)
-        fill = {"fill": colours[name]} if on else {"fill": "none", "stroke": faint, "stroke_width": 1.5}
+        fill = (
+            {"fill": colours[name]}
+            if on
+            else {"fill": "none", "stroke": faint, "stroke_width": 1.5}
+        )
         parts.append(box(x, y - 19, width, 26, rx=13, **fill))  # type: ignore[arg-type]
         parts.append(word(x + width / 2, y - 1.5, told, "#fff" if on else ink, 13))
         x += width + 8
@@ -370,7 +433,10 @@ def table(ink: str, faint: str, shade: str) -> str:
 
 
 if __name__ == "__main__":
-    themes = {"light": ("#24292f", "#c4c9ce", "#f0f3f6"), "dark": ("#dddddd", "#555b61", "#25282c")}
+    themes = {
+        "light": ("#24292f", "#c4c9ce", "#f0f3f6"),
+        "dark": ("#dddddd", "#555b61", "#25282c"),
+    }
     for theme, colours in themes.items():
         (OUT.parent / f"table-{theme}.svg").write_text(table(*colours), "utf-8")
     OUT.mkdir(exist_ok=True)
