@@ -156,8 +156,8 @@ def rules() -> list[str]:
 
 def bags() -> list[str]:
     bag = path("M46,40 C20,104 132,104 106,40 C96,28 56,28 46,40 Z", GREY)
-    dots = [dot(x, y, 6, c) for x, y, c in (
-        (64, 56, BLUE), (88, 52, GREY), (76, 72, ORANGE), (58, 76, GREY), (95, 75, BLUE))]  # fmt: skip
+    places = ((64, 56, BLUE), (88, 52, GREY), (76, 72, ORANGE), (58, 76, GREY), (95, 75, BLUE))
+    dots = [dot(x, y, 6, colour) for x, y, colour in places]
     return [
         bag,
         *dots,
@@ -214,7 +214,8 @@ def dask() -> list[str]:
 
 
 def streams() -> list[str]:
-    curve = "M22,66 C40,44 58,38 84,36 C98,35 108,35 118,36 L122,88 C136,60 150,46 172,40 C190,36 204,35 218,34"
+    before = "M22,66 C40,44 58,38 84,36 C98,35 108,35 118,36"
+    curve = f"{before} L122,88 C136,60 150,46 172,40 C190,36 204,35 218,34"
     return [
         line((22, 102), (218, 102)), path(curve, BLUE, stroke_width=3.5),
         line((120, 18), (120, 100), colour=ORANGE, stroke_dasharray="5 5"),
@@ -390,7 +391,7 @@ def table(ink: str, faint: str, shade: str) -> str:
     found = answered()
     plants, new, model = found["plants"], found["new"], found["model"]
     colours = dict(zip(model.label_names, (ORANGE, GREEN, BLUE)))
-    columns, lefts = ["height", "sun", "soil"], (76, 156, 236)
+    columns, lefts = ["height", "sun", "soil"], (52, 116, 174)
     chosen = [
         plants.index[plants["tags"] == tags][0] for tags in ("flowers;hedge", "shade", "hedge")
     ]
@@ -399,23 +400,22 @@ def table(ink: str, faint: str, shade: str) -> str:
     def cells(values: Any, y: float, fill: str = ink, **style: object) -> list[str]:
         return [word(x, y, str(value), fill, 16, **style) for x, value in zip(lefts, values)]
 
-    parts = [box(20, 10, 720, 34, shade, rx=8), *cells(columns, 33, ink, font_weight=600)]
-    parts.append(word(345, 33, "tags", ink, 16, font_weight=600))
+    parts = [box(10, 8, 570, 34, shade, rx=8), *cells(columns, 31, ink, font_weight=600)]
+    parts.append(word(233, 31, "tags", ink, 16, font_weight=600))
     for n, (values, tags) in enumerate(rows):
-        y, x = 70 + 36 * n, 325.0
+        y, x = 68 + 36 * n, 214.0
         parts += [
             *cells(values, y),
-            line((20, y + 12), (740, y + 12), colour=faint, stroke_width=1),
+            line((10, y + 12), (580, y + 12), colour=faint, stroke_width=1),
         ]
         for name in tags.split(";"):
             parts.append(tag(x, y - 15, name, colours[name]))
             x += 22 + 7.2 * len(name)
-    top, y, x = model.predict_proba(new[:1]).iloc[0], 192, 385.0
+    top, y, x = model.predict_proba(new[:1]).iloc[0], 190, 218.0
     parts += [
-        box(20, 162, 720, 48, "none", rx=8, stroke=BLUE, stroke_width=2),
+        box(10, 160, 570, 48, "none", rx=8, stroke=BLUE, stroke_width=2),
         *cells(new.loc[0, columns], y),
     ]
-    parts.append(arrow(320, y - 6, 44))
     for name, chance in top.sort_values(ascending=False).items():
         on = name in model.predict(new[:1])[0]
         told = f"{name} {100 * chance:.1f}%"
@@ -429,7 +429,7 @@ def table(ink: str, faint: str, shade: str) -> str:
         parts.append(word(x + width / 2, y - 1.5, told, "#fff" if on else ink, 13))
         x += width + 8
     inside = "".join(f"\n  {part}" for part in parts)
-    return f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 760 220">{inside}\n</svg>\n'
+    return f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 590 216">{inside}\n</svg>\n'
 
 
 if __name__ == "__main__":

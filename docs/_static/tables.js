@@ -19,7 +19,9 @@ function name(table) {
   for (const row of table.querySelectorAll("tbody tr")) {
     [...row.children].forEach((cell, i) => {
       cell.dataset.title = titles[i] || "";
-      cell.classList.toggle("empty", !cell.textContent.trim());
+      const length = cell.textContent.trim().length;
+      cell.classList.toggle("empty", !length);
+      cell.classList.toggle("short", length <= 12);
     });
   }
 }
