@@ -157,6 +157,28 @@ def test_table_of_datasets(data_folder):
         assert shown[name] == (*data.X.shape, data.Y.shape[1], cardinality), name
 
 
+def test_every_guide_has_a_card_with_a_picture(monkeypatch):
+    index = (DOCS / "guides" / "index.md").read_text("utf-8")
+    shown = re.findall(
+        r"^:link: (\S+)\n.*\n:img-top: \.\./_static/guides/(\S+)\.svg$", index, re.M
+    )
+    guides = {path.stem for path in (DOCS / "guides").glob("*.md")} - {"index"}
+    assert {link for link, _ in shown} == guides and all(link == name for link, name in shown)
+    monkeypatch.syspath_prepend(str(DOCS))
+    import make_cards
+
+    for name in guides:
+        path = DOCS / "_static" / "guides" / f"{name}.svg"
+        assert path.read_text("utf-8") == make_cards.drawn(name)
+
+
+@pytest.mark.parametrize("word", ["BERT", "embeddings", "LLM", "Excel", "ONNX"])
+def test_search_finds(word):
+    """Pages of the guide, not only of the reference, have the words that readers search for."""
+    found = [page for page in PAGES if re.search(rf"\b{word}\b", page.read_text("utf-8"))]
+    assert {"guides", "docs"} & {page.parent.name for page in found}
+
+
 def test_link_checker(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(str(DOCS))
     import check_links

@@ -148,7 +148,8 @@ def _dense_labels(Y: Any, name: str) -> NDArray[np.int8]:
     refuse_masked(Y, name)
     if is_tags(Y):
         raise ValueError(
-            f"{name} must be a 0/1 matrix (instances, labels), got tags; {FROM_TAGS} makes one"
+            f"{name} must be a 0/1 matrix (instances, labels), got tags: write "
+            f"y = {FROM_TAGS}(y) before splits, searches and measures"
         )
     array = _as_array(Y, name)
     if array.ndim != 2:

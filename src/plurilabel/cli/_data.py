@@ -114,12 +114,18 @@ def data_options(command: Decorated) -> Decorated:
     return command
 
 
-def find(data: str, **options: Any) -> Dataset:
-    """A standard dataset by its name, or a file by its path, with :func:`reader_options`."""
+def find(data: str, *, encode: bool = True, **options: Any) -> Dataset:
+    """A standard dataset by its name, or a file by its path, with :func:`reader_options`.
+
+    Without ``encode``, a table stays one.
+    """
     given = reader_options(data, **options)
     from plurilabel import datasets, io
+    from plurilabel.io.shared import is_table
 
-    return datasets.load(data) if is_standard(data) else io.read(data, **given)
+    if is_standard(data):
+        return datasets.load(data)
+    return io.read(data, **given, **({} if encode or not is_table(data) else {"encode": False}))
 
 
 def reader_options(

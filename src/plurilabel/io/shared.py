@@ -6,7 +6,7 @@ from plurilabel.io._sparse_text import xmc_blocks
 from plurilabel.io._table._csv import header_separator, sniff
 from plurilabel.io._table._encoder import imputer, uncentred
 from plurilabel.io._table._frame import CellError, check_escapes, table_module
-from plurilabel.io._table._kinds import has_identifier
+from plurilabel.io._table._kinds import needs_encoding, typed_frame
 from plurilabel.io._table._labels import tag_column
 from plurilabel.io._table._notation import MISSING, CellReader
 from plurilabel.io._table._rows import in_order
@@ -27,7 +27,6 @@ __all__ = [
     "check_escapes",
     "formats",
     "frame_writer",
-    "has_identifier",
     "header_separator",
     "imputer",
     "in_order",
@@ -35,10 +34,12 @@ __all__ = [
     "is_texts",
     "kinds_text",
     "mat_variables",
+    "needs_encoding",
     "opened",
     "sniff",
     "table_module",
     "tag_column",
+    "typed_frame",
     "uncentred",
     "unseen_categories",
     "without_known_words",

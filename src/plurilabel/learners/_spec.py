@@ -12,7 +12,7 @@ from importlib import import_module
 from types import EllipsisType
 from typing import Any
 
-from sklearn.base import is_classifier
+from sklearn.base import clone, is_classifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import Pipeline, make_pipeline
@@ -398,3 +398,19 @@ def parts_of(value: Any, *, known_only: bool = False) -> list[Any]:
             return []
         return [value, *parts_of(value.get_params(deep=False), known_only=known_only)]
     return [value] if hasattr(value, "split") and hasattr(value, "random_state") else []
+
+
+def wrapped(learner: Any, wrap: Callable[[Any], tuple[Any, str]]) -> tuple[Any, str]:
+    """What ``wrap`` puts around a learner, and the prefix that its parameters then have.
+
+    Around the learner of a grid search, so that everything is learned in each of its folds.
+    """
+    if not isinstance(learner, GridSearchCV):
+        return wrap(learner)
+    inner, prefix = wrapped(learner.estimator, wrap)
+    grids = learner.param_grid
+    grid = [
+        {prefix + name: values for name, values in one.items()}
+        for one in ([grids] if isinstance(grids, Mapping) else grids)
+    ]
+    return clone(learner).set_params(estimator=inner, param_grid=grid), prefix

@@ -37,6 +37,7 @@ from plurilabel.io.shared import (
 )
 from plurilabel.learners import learner_text, make_learner, set_seeds
 from plurilabel.learners.lazy import MLkNN
+from plurilabel.learners.shared import wrapped
 from plurilabel.model_selection import (
     IterativeStratifiedGroupKFold,
     IterativeStratifiedShuffleSplit,
@@ -150,7 +151,7 @@ def train(
         Seed of splits and learners.
     scheduler : str, default=None
         Read files in blocks and learn on Dask: the address of a cluster, or "threads". For
-        :class:`~plurilabel.MLkNN` and the other lazy learners, on columns of numbers.
+        :class:`~plurilabel.MLkNN` and the other lazy learners.
     exportable : bool, default=False
         Whether to choose only among learners that :func:`to_onnx` can export; a ``learner``,
         ``words`` or ``threshold`` that it cannot is an error before any work.
@@ -339,7 +340,7 @@ class Training:
             f"{data.name or 'data'}: {counted(n, 'row')}, {self._features()}, "
             f"{counted(q, 'label')}, {known_part(data.Y)[0].sum() / n:.2f} per row",
         )
-        for note in [*self._label_notes(), *self._column_notes()]:
+        for note in [*self._label_notes(), *self._column_notes(data.X)]:
             self.tell("note", f"Note: {note}")
 
     def _features(self) -> str:
@@ -367,7 +368,7 @@ class Training:
                 what = f"an empty cell in {self.columns!r} and {are} taken to have no label"
             yield f"{counted(without, 'row')} {have} {what}"
 
-    def _column_notes(self) -> Iterator[str]:
+    def _column_notes(self, X: Any) -> Iterator[str]:
         """Remarks about the columns of a table."""
         if not self.is_table:
             return
@@ -376,7 +377,6 @@ class Training:
             yield f"{listed([repr(name) for name in self.texts], 5)} {are} used as text"
         for name, why in self.data.left_out.items():
             yield f"{name!r} is left out as an identifier: {why}; use it with features=[...]"
-        X: Any = self.data.X
         if counters := [name for name in X.columns if _counts_rows(X[name])]:
             named = listed([repr(name) for name in counters], 5)
             number = "numbers" if len(counters) == 1 else "number"
@@ -473,21 +473,14 @@ class Training:
         # where every row has a label, so should predictions
         sizes = np.asarray(known_part(self.Y)[0].sum(axis=1))
         self.nonempty = self.strategy is not None and bool((sizes > 0).all())
-        self.estimator, self.prefix = self._wrapped(learner, before)
+        self.estimator, self.prefix = wrapped(learner, lambda one: self._wrapped(one, before))
+        if isinstance(self.estimator, GridSearchCV):
+            self.estimator.error_score = "raise"
         more = "; at least one label for each row, as in the data" if self.nonempty else ""
         return (self.strategy or "the learner's own cut") + more
 
     def _wrapped(self, learner: Any, before: Any) -> tuple[Any, str]:
         """The learner in a pipeline and below a threshold, and the prefix of its parameters."""
-        if isinstance(learner, GridSearchCV):
-            inner, prefix = self._wrapped(learner.estimator, before)
-            grids = learner.param_grid
-            grid = [
-                {prefix + name: values for name, values in one.items()}
-                for one in ([grids] if isinstance(grids, dict) else grids)
-            ]
-            search = clone(learner)
-            return search.set_params(estimator=inner, param_grid=grid, error_score="raise"), prefix
         prefix = ""
         if before is not None:
             learner = make_pipeline(before, learner)
@@ -632,7 +625,7 @@ class Training:
         return Model(
             self.estimator,
             data.label_names,
-            data.feature_names,
+            tuple(data.kinds) or data.feature_names,
             labels=self.columns,
             tag_sep=data.tag_sep,
             sep=sep,

@@ -214,7 +214,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                 _names(columns, parameter, getattr(self, parameter))
                 for parameter in ("text", "categorical", "drop")
             )
-            text = columns if is_texts(X) else text
+            text = columns if is_texts(X) or getattr(X, "attrs", {}).get(TEXT) else text
             used = [name for name in columns if name not in drop]
             return typed_frame(table.frame, used, text, categorical, commas=table.commas)
 
@@ -340,7 +340,9 @@ def as_table(X: Any, names: Sequence[str] = ()) -> Frame:
     pandas = table_module("pandas")
     if is_texts(X):
         name = names[0] if len(names) == 1 else str(getattr(X, "name", None) or TEXT)
-        return Frame(pandas.DataFrame({name: pandas.Series(list(X), dtype=object)}))
+        frame = pandas.DataFrame({name: pandas.Series(list(X), dtype=object)})
+        frame.attrs[TEXT] = True  # so that few different texts are not taken for categories
+        return Frame(frame)
     array = np.asarray(X)
     if array.ndim != 2:
         raise ValueError(

@@ -26,7 +26,7 @@ from plurilabel._core.limits import check_size
 from plurilabel._core.unknown import UnknownLabels
 from plurilabel._core.words import counted
 from plurilabel.io import TableEncoder
-from plurilabel.io.shared import as_table, has_identifier, imputer, is_texts
+from plurilabel.io.shared import as_table, imputer, is_texts, needs_encoding
 from plurilabel.learners import learner_text, set_seeds
 from plurilabel.metrics import get_measure, get_scorer
 from plurilabel.model_selection.shared import Split, group_numbers, splits_by
@@ -593,7 +593,7 @@ turn, and measured on that fold).
             X = as_table(X).frame
         if not reset and self._takes_table(X):
             return X  # the encoder finds its columns, in any order
-        if reset and (_is_table(X) or self.encoder is not None):
+        if reset and (needs_encoding(X) or self.encoder is not None):
             return validate_data(self, X, reset=reset, skip_check_array=True)
         X = validate_features(self, X, reset=reset, ensure_all_finite="allow-nan")
         # a data frame is stored by columns; sums in another order differ in the last bit
@@ -606,13 +606,6 @@ turn, and measured on that fold).
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         return tags
-
-
-def _is_table(X: Any) -> bool:
-    """Whether X is a data frame with columns that are not numbers, or that number the rows."""
-    if not hasattr(X, "iloc"):
-        return False
-    return any(dtype.kind not in "biuf" for dtype in X.dtypes) or has_identifier(X)
 
 
 def _given(portfolio: Sequence[Any], seed: int) -> list[Candidate]:
