@@ -62,6 +62,12 @@ def data_options(command: Decorated) -> Decorated:
             "of the table. Columns of lists need no option.",
         ),
         click.option(
+            "--encoder", metavar="NAME",
+            help="For text: vectors in place of words. static for word vectors that work offline, "
+            "a folder or name of a model of model2vec or sentence-transformers; tfidf+NAME for "
+            "both beside each other.",
+        ),
+        click.option(
             "--subwords", is_flag=True,
             help="For text: also use parts of words, of 3 to 5 letters.",
         ),
@@ -118,8 +124,9 @@ def find(data: str, **options: Any) -> Dataset:
     """A standard dataset by its name, or a file by its path, with :func:`reader_options`."""
     given = reader_options(data, **options)
     from plurilabel import datasets, io
+    from plurilabel.io.shared import encoded
 
-    return datasets.load(data) if is_standard(data) else io.read(data, **given)
+    return encoded(datasets.load(data), **given) if is_standard(data) else io.read(data, **given)
 
 
 def reader_options(
@@ -137,6 +144,7 @@ def reader_options(
     stop_words: Names = None,
     min_count: int | None = None,
     subwords: bool = False,
+    encoder: str | None = None,
     embeddings: str | None = None,
     decimal: str | None = None,
     day_first: bool | None = None,
@@ -157,15 +165,16 @@ def reader_options(
         "day_first": day_first,
         "group": group,
         "time": time,
-        "words": word_features({**words, "subwords": subwords or None}),
+        "words": word_features({**words, "subwords": subwords or None, "encoder": encoder}),
     }
     given: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
     if is_standard(data):
-        if labels is not None or drop is not None or given:
+        allowed = {"words"} if standard_names()[data].get("kind") == "texts" else set()
+        if labels is not None or drop is not None or given.keys() - allowed:
             raise ValueError(
                 f"{data} is a standard dataset and needs no --labels or other options"
             )
-        return {}
+        return given
     from plurilabel.io.shared import is_table
 
     columns = label_option(labels)
@@ -189,10 +198,10 @@ def word_features(options: dict[str, Any]) -> Any:
     return io.word_features(**given)
 
 
-def standard_names() -> list[str]:
-    """The names of :func:`~plurilabel.datasets.dataset_names`, without importing that package."""
+def standard_names() -> dict[str, Any]:
+    """What the catalogue says of each standard dataset, without importing that package."""
     catalog = Path(__file__).parents[1] / "datasets" / "catalog.toml"
-    return ["digits", *tomllib.loads(catalog.read_text("utf-8"))]
+    return {"digits": {}, **tomllib.loads(catalog.read_text("utf-8"))}
 
 
 def is_standard(data: str) -> bool:
@@ -203,7 +212,7 @@ def is_standard(data: str) -> bool:
     # names have neither suffix nor folder: nothing has to be imported for this error
     if not path.is_dir() and (path.suffix or len(path.parts) > 1):
         raise FileNotFoundError(no_file(path))
-    names = standard_names()
+    names = list(standard_names())
     if data in names:
         return True
     if path.is_dir():

@@ -62,7 +62,11 @@ class TextEncoder(TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         texts = as_texts(X)
         self.check_model()
-        return self._vectors(texts)
+        vectors = self._vectors(texts)
+        if vectors.shape[1] != self.n_features_out_:
+            sizes = f"{self.n_features_out_} dimensions, as in fit, got {vectors.shape[1]}"
+            raise ValueError(f"vectors of {self!r} must have {sizes}")
+        return vectors
 
     def check_model(self) -> None:
         """Raise a ValueError if the model of this machine is not the one of ``fit``."""

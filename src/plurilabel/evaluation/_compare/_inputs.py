@@ -22,6 +22,7 @@ from plurilabel._core.data.dataset import Dataset
 from plurilabel._core.unknown import UnknownLabels, known_part
 from plurilabel._core.words import distinct_names, unique_name
 from plurilabel.io import read
+from plurilabel.io.shared import encoded
 from plurilabel.learners import learner_text, make_learner, make_learners
 from plurilabel.model_selection import (
     IterativeStratifiedGroupKFold,
@@ -134,7 +135,7 @@ def _dataset(given: Any, name: str) -> Dataset:
         if Path(given).is_file():
             return read(given)
         if given in library.dataset_names():
-            return library.load(str(given))
+            return encoded(library.load(str(given)))
         raise FileNotFoundError(
             f"{os.fspath(given)!r} is neither a file nor a standard dataset; "
             f"there are {', '.join(library.dataset_names())}"
