@@ -34,7 +34,7 @@ PLAIN = {
     "steps", "stop_words", "text", "transform_input", "transformer_list", "transformer_weights",
     "transformers", "vocabulary", "written",
 }  # fmt: skip
-RESET = {"memory"}  # to None, when a model is loaded
+RESET = {"cache", "memory"}  # to None, when a model is loaded
 HOSTILE = (
     "../folder", "https://a.b/c", "__import__('os')", "(a+)+$", "{0.__class__}", ["/x"],
     ("a b", "/x"), {"a": "/x"}, np.array(["/x"]), np.array(["/x"], dtype=object), [[["/x"]]],

@@ -44,7 +44,7 @@ def test_equal_texts_are_asked_once_and_the_longest_first():
 
 def test_the_cache_answers_without_the_service(tmp_path):
     first, second = Service(), Service()
-    options = {"name": "lengths", "cache": tmp_path / "vectors"}
+    options = {"name": "lengths", "cache": str(tmp_path / "vectors")}
     found = FunctionEncoder(first, **options).fit_transform(TEXTS)
     again = FunctionEncoder(second, **options).fit(TEXTS).transform([*TEXTS, "new"])
     np.testing.assert_array_equal(again[:-1], found)
@@ -114,4 +114,4 @@ def test_other_dimensions_than_in_fit(tmp_path):
 
 def test_a_cache_needs_a_name(tmp_path):
     with pytest.raises(ValueError, match="name must say which model the vectors in cache are of"):
-        FunctionEncoder(lengths, cache=tmp_path).fit(TEXTS)
+        FunctionEncoder(lengths, cache=str(tmp_path)).fit(TEXTS)

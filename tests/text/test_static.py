@@ -128,7 +128,7 @@ def test_a_folder_of_model2vec(tmp_path):
     tokenizer.pre_tokenizer = Whitespace()
     table = np.array([[0, 0], [1, 2], [3, 5]], dtype=np.float32)
     model2vec.StaticModel(table, tokenizer).save_pretrained(tmp_path)
-    encoder = StaticEncoder(tmp_path, normalize=False).fit(["red"])
+    encoder = StaticEncoder(str(tmp_path), normalize=False).fit(["red"])
     np.testing.assert_allclose(
         encoder.transform(["red blue", "blue", "unknown", ""]), [[2, 3.5], [3, 5], [0, 0], [0, 0]]
     )

@@ -15,7 +15,8 @@ TEXTS = ["red day", "blue night day", "red"]
 def folder(tmp_path_factory):
     """A BERT of two layers with random weights, and its tokenizer."""
     pytest.importorskip("sentence_transformers", reason="sentence-transformers is not installed")
-    from sentence_transformers import SentenceTransformer, models
+    from sentence_transformers import SentenceTransformer
+    from sentence_transformers.sentence_transformer.modules import Pooling, Transformer
     from transformers import BertConfig, BertModel, BertTokenizer
 
     place = tmp_path_factory.mktemp("model")
@@ -25,30 +26,30 @@ def folder(tmp_path_factory):
     config = BertConfig(vocab_size=len(words), hidden_size=8, num_hidden_layers=2,
                         num_attention_heads=2, intermediate_size=16)  # fmt: skip
     BertModel(config).save_pretrained(place)
-    parts = [models.Transformer(str(place)), models.Pooling(8)]
+    parts = [Transformer(str(place)), Pooling(8)]
     whole = tmp_path_factory.mktemp("whole")
     SentenceTransformer(modules=parts, device="cpu").save(str(whole))
-    return whole
+    return str(whole)
 
 
 def test_vectors_are_those_of_the_model(folder, tmp_path):
     from sentence_transformers import SentenceTransformer
 
-    expected = SentenceTransformer(str(folder), device="cpu").encode(TEXTS)
-    encoder = TransformerEncoder(folder, normalize=False, device="cpu", cache=tmp_path)
+    expected = SentenceTransformer(folder, device="cpu").encode(TEXTS)
+    encoder = TransformerEncoder(folder, normalize=False, device="cpu", cache=str(tmp_path))
     for _ in range(2):  # the second time from the cache
         np.testing.assert_allclose(encoder.fit_transform(TEXTS), expected, atol=1e-5)
     assert encoder.n_features_out_ == 8
-    assert make_encoder(str(folder), cache=tmp_path).cache == tmp_path
+    assert make_encoder(folder, cache=str(tmp_path)).cache == str(tmp_path)
 
 
 def test_a_cache_of_another_model_of_the_same_name(folder, tmp_path):
-    encoder = TransformerEncoder(folder, device="cpu", cache=tmp_path).fit(TEXTS)
+    encoder = TransformerEncoder(folder, device="cpu", cache=str(tmp_path)).fit(TEXTS)
     from plurilabel.text._text_encoder import PROBES
     from plurilabel.text._vector_cache import encoded
 
-    encoded(PROBES[:1], lambda texts: np.zeros((len(texts), 8)), batch_size=1, model=str(folder),
-            cache=tmp_path)  # fmt: skip
+    encoded(PROBES[:1], lambda texts: np.zeros((len(texts), 8)), batch_size=1, model=folder,
+            cache=str(tmp_path))  # fmt: skip
     with pytest.raises(ValueError, match="holds vectors of another model"):
         encoder.transform(TEXTS)
 

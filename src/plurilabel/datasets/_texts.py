@@ -49,7 +49,7 @@ def read_texts(paths: list[Path], label_names: tuple[str, ...]) -> Dataset:
 def _numbered(path: Path, names: tuple[str, ...]) -> tuple[list[str], NDArray[np.int64]]:
     """GoEmotions: text, numbers of labels, identifier; quotation marks stand for themselves."""
     with opened(path) as stream:
-        found = io.TextIOWrapper(stream, "utf-8", newline="\n").read().removesuffix("\n")
+        found = stream.read().decode().removesuffix("\n")
     lines = [line.split("\t") for line in found.split("\n")]
     labels = np.zeros((len(lines), len(names)), dtype=np.int64)
     for i, (_, numbers, _) in enumerate(lines):
@@ -60,6 +60,7 @@ def _numbered(path: Path, names: tuple[str, ...]) -> tuple[list[str], NDArray[np
 def _in_columns(path: Path, names: tuple[str, ...]) -> tuple[list[str], NDArray[np.int64]]:
     """BRIGHTER: a column for each label, with 0 or 1, or a grade from 0 to 3."""
     with opened(path) as stream:
-        rows = list(csv.DictReader(io.TextIOWrapper(stream, "utf-8", newline="")))
+        found = io.StringIO(stream.read().decode(), newline="")
+    rows = list(csv.DictReader(found))
     labels = np.array([[int(row[name]) > 0 for name in names] for row in rows])
     return [row[TEXT] for row in rows], labels.astype(np.int64)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from numbers import Integral
-from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -31,7 +30,7 @@ class FunctionEncoder(TextEncoder):
         Whether vectors are scaled to length 1.
     batch_size : int, default=100
         Texts for one call.
-    cache : path, default=None
+    cache : str, default=None
         Folder that keeps vectors, by name and text, each batch as soon as it is there. What was
         interrupted goes on where it stopped.
     progress : callable, default=None
@@ -62,7 +61,7 @@ class FunctionEncoder(TextEncoder):
         "name": [None, str],
         "normalize": ["boolean"],
         "batch_size": [Interval(Integral, 1, None, closed="left")],
-        "cache": [None, str, Path],
+        "cache": [None, str],
         "progress": [None, callable],
     }
 
@@ -73,7 +72,7 @@ class FunctionEncoder(TextEncoder):
         name: str | None = None,
         normalize: bool = True,
         batch_size: int = 100,
-        cache: str | Path | None = None,
+        cache: str | None = None,
         progress: Callable[[int, int], object] | None = None,
     ):
         self.func = func

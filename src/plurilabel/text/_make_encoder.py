@@ -20,7 +20,8 @@ def make_encoder(name: str, **options: Any) -> TextEncoder:
         "static" for the vectors of wordllama; a folder with a model of model2vec or
         sentence-transformers; or the name of a model of sentence-transformers.
     **options : dict
-        Further parameters of the encoder, such as ``cache``.
+        Further parameters of :class:`~plurilabel.TransformerEncoder`, such as ``cache``; static
+        vectors need none.
 
     Returns
     -------

@@ -29,9 +29,10 @@ class StaticEncoder(TextEncoder):
 
     Parameters
     ----------
-    model : str or path, default="wordllama"
+    model : str, default="wordllama"
         "wordllama" for the 256 dimensions inside the package of that name, which work offline, or
-        a folder with a model of model2vec.
+        a folder with a model of model2vec. A model file may name a folder below the working
+        directory, such as ``"models/potion"``, but no other.
     normalize : bool, default=True
         Whether vectors are scaled to length 1. An empty text has the vector 0 in any case.
 
@@ -60,16 +61,16 @@ class StaticEncoder(TextEncoder):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "model": [str, Path],
+        "model": [str],
         "normalize": ["boolean"],
     }
 
-    def __init__(self, model: str | Path = WORDLLAMA, *, normalize: bool = True):
+    def __init__(self, model: str = WORDLLAMA, *, normalize: bool = True):
         self.model = model
         self.normalize = normalize
 
     def _vectors(self, texts: list[str]) -> NDArray[np.float32]:
-        encode = static_model(str(self.model))
+        encode = static_model(self.model)
         parts = [encode(texts[i : i + BATCH]) for i in range(0, len(texts), BATCH)]
         vectors = np.concatenate(parts)
         return unit_rows(vectors) if self.normalize else vectors

@@ -25,17 +25,18 @@ class TransformerEncoder(TextEncoder):
 
     Parameters
     ----------
-    model : str or path
+    model : str
         A folder with a model of sentence-transformers, or a name such as
         ``"sentence-transformers/all-MiniLM-L6-v2"``. Only ``fit`` downloads; predictions use
-        what is on this machine.
+        what is on this machine. A model file may name a folder below the working directory, such
+        as ``"models/minilm"``, but no other.
     normalize : bool, default=True
         Whether vectors are scaled to length 1.
     batch_size : int, default=256
         Texts that are encoded and written to the cache at a time.
     device : str, default=None
         Such as "cpu" or "cuda"; by default the GPU if there is one.
-    cache : path, default=None
+    cache : str, default=None
         Folder that keeps vectors, by model and text. What was interrupted goes on where it
         stopped.
     progress : callable, default=None
@@ -52,22 +53,22 @@ class TransformerEncoder(TextEncoder):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "model": [str, Path],
+        "model": [str],
         "normalize": ["boolean"],
         "batch_size": [Interval(Integral, 1, None, closed="left")],
         "device": [None, str],
-        "cache": [None, str, Path],
+        "cache": [None, str],
         "progress": [None, callable],
     }
 
     def __init__(
         self,
-        model: str | Path,
+        model: str,
         *,
         normalize: bool = True,
         batch_size: int = 256,
         device: str | None = None,
-        cache: str | Path | None = None,
+        cache: str | None = None,
         progress: Callable[[int, int], object] | None = None,
     ):
         self.model = model
@@ -87,30 +88,30 @@ class TransformerEncoder(TextEncoder):
         """
         check_params(self)
         try:
-            _loaded(str(self.model), self.device)
+            _loaded(self.model, self.device)
         except (OSError, ValueError):
             if Path(self.model).is_dir():
                 raise  # there is nothing to download
-            _sentence_transformers().SentenceTransformer(str(self.model), device="cpu")
+            _sentence_transformers().SentenceTransformer(self.model, device="cpu")
         return super().fit(X, y)
 
     def _probes(self) -> NDArray[np.float32]:
-        probes = _loaded(str(self.model), self.device)[1]
+        probes = _loaded(self.model, self.device)[1]
         return unit_rows(probes) if self.normalize else probes
 
     def _vectors(self, texts: list[str]) -> NDArray[np.float32]:
-        encode, probes = _loaded(str(self.model), self.device)
+        encode, probes = _loaded(self.model, self.device)
         options: dict[str, Any] = {
             "batch_size": self.batch_size,
-            "model": str(self.model),
+            "model": self.model,
             "cache": self.cache,
         }
         if self.cache is not None:
             kept = encoded(PROBES[:1], encode, **options)
             if kept.shape[1] != probes.shape[1] or not np.allclose(kept, probes[:1], atol=1e-3):
                 raise ValueError(
-                    f"cache {str(self.cache)!r} holds vectors of another model that is also "
-                    f"called {str(self.model)!r}; use another folder"
+                    f"cache {self.cache!r} holds vectors of another model that is also "
+                    f"called {self.model!r}; use another folder"
                 )
         vectors = encoded(texts, encode, **options, progress=self.progress)
         return unit_rows(vectors) if self.normalize else vectors
