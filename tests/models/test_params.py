@@ -29,7 +29,8 @@ __all__ = ["saved"]
 # Those that take text of any kind: names and words, which are looked up, compared and shown.
 PLAIN = {
     "categorical", "categorical_features", "categories", "class_weight", "classes", "constant",
-    "drop", "estimators", "fill_value", "grades", "interaction_cst", "kinds", "missing_values",
+    "descriptions", "drop", "estimators", "fill_value", "grades", "interaction_cst", "kinds",
+    "missing_values",
     "monotonic_cst", "outlier_label", "parents", "portfolio", "pos_label", "sep", "separator",
     "steps", "stop_words", "text", "transform_input", "transformer_list", "transformer_weights",
     "transformers", "vocabulary", "written",

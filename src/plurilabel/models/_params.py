@@ -47,10 +47,11 @@ _TEXT: dict[str, Callable[[str], bool]] = {
     **dict.fromkeys(
         (
             "categorical", "categorical_features", "categories", "class_weight", "classes",
-            "constant", "drop", "estimators", "fill_value", "grades", "interaction_cst", "kinds",
-            "missing_values", "monotonic_cst", "outlier_label", "parents", "portfolio",
-            "pos_label", "sep", "separator", "steps", "stop_words", "text", "transform_input",
-            "transformer_list", "transformer_weights", "transformers", "vocabulary", "written",
+            "constant", "descriptions", "drop", "estimators", "fill_value", "grades",
+            "interaction_cst", "kinds", "missing_values", "monotonic_cst", "outlier_label",
+            "parents", "portfolio", "pos_label", "sep", "separator", "steps", "stop_words",
+            "text", "transform_input", "transformer_list", "transformer_weights", "transformers",
+            "vocabulary", "written",
         ),
         _is_any,
     ),
