@@ -125,7 +125,15 @@ class OpenWrapper(Wrapper):
             return [_with_names(one, names) for one in found]
         scales = (self._explained,) * len(names)
         return [
-            Contributions(names, scores, one.base, tuple(one.part_names), one.parts, scales)
+            Contributions(
+                names,
+                scores,
+                one.base,
+                tuple(one.part_names),
+                one.parts,
+                scales,
+                getattr(one, "text", None),
+            )
             for one, scores in zip(found, self._validated_scores(X))
         ]
 
