@@ -150,6 +150,7 @@ def test_table_of_datasets(data_folder):
         if found:
             shown[found[1]] = (*(int(n.replace(",", "")) for n in found.group(2, 3, 4)), found[5])
     others = {"image-bags", "image-600", "wq", "sjaffe"}
+    others |= {name for name in datasets.dataset_names() if name.startswith(("goe", "brighter"))}
     assert shown.keys() == set(datasets.dataset_names()) - others
     for name in ("digits", "yeast", "flags", "foodtruck", "genbase", "medical"):
         data = datasets.load(name)

@@ -29,12 +29,13 @@ __all__ = ["saved"]
 # Those that take text of any kind: names and words, which are looked up, compared and shown.
 PLAIN = {
     "categorical", "categorical_features", "categories", "class_weight", "classes", "constant",
-    "drop", "estimators", "fill_value", "grades", "interaction_cst", "kinds", "missing_values",
+    "descriptions", "drop", "estimators", "fill_value", "grades", "interaction_cst", "kinds",
+    "missing_values",
     "monotonic_cst", "outlier_label", "parents", "portfolio", "pos_label", "sep", "separator",
     "steps", "stop_words", "text", "transform_input", "transformer_list", "transformer_weights",
     "transformers", "vocabulary", "written",
 }  # fmt: skip
-RESET = {"memory"}  # to None, when a model is loaded
+RESET = {"cache", "memory"}  # to None, when a model is loaded
 HOSTILE = (
     "../folder", "https://a.b/c", "__import__('os')", "(a+)+$", "{0.__class__}", ["/x"],
     ("a b", "/x"), {"a": "/x"}, np.array(["/x"]), np.array(["/x"], dtype=object), [[["/x"]]],

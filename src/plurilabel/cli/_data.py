@@ -62,6 +62,12 @@ def data_options(command: Decorated) -> Decorated:
             "of the table. Columns of lists need no option.",
         ),
         click.option(
+            "--encoder", metavar="NAME",
+            help="For text: vectors in place of words. static for word vectors that work offline, "
+            "a folder or name of a model of model2vec or sentence-transformers; tfidf+NAME for "
+            "both beside each other.",
+        ),
+        click.option(
             "--subwords", is_flag=True,
             help="For text: also use parts of words, of 3 to 5 letters.",
         ),
@@ -121,10 +127,11 @@ def find(data: str, *, encode: bool = True, **options: Any) -> Dataset:
     """
     given = reader_options(data, **options)
     from plurilabel import datasets, io
-    from plurilabel.io.shared import is_table
+    from plurilabel.io.shared import encoded, is_table
 
     if is_standard(data):
-        return datasets.load(data)
+        loaded = datasets.load(data)
+        return encoded(loaded, **given) if encode else loaded
     return io.read(data, **given, **({} if encode or not is_table(data) else {"encode": False}))
 
 
@@ -143,6 +150,7 @@ def reader_options(
     stop_words: Names = None,
     min_count: int | None = None,
     subwords: bool = False,
+    encoder: str | None = None,
     embeddings: str | None = None,
     decimal: str | None = None,
     day_first: bool | None = None,
@@ -163,15 +171,16 @@ def reader_options(
         "day_first": day_first,
         "group": group,
         "time": time,
-        "words": word_features({**words, "subwords": subwords or None}),
+        "words": word_features({**words, "subwords": subwords or None, "encoder": encoder}),
     }
     given: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
     if is_standard(data):
-        if labels is not None or drop is not None or given:
+        allowed = {"words"} if standard_names()[data].get("kind") == "texts" else set()
+        if labels is not None or drop is not None or given.keys() - allowed:
             raise ValueError(
                 f"{data} is a standard dataset and needs no --labels or other options"
             )
-        return {}
+        return given
     from plurilabel.io.shared import is_table
 
     columns = label_option(labels)
@@ -195,10 +204,10 @@ def word_features(options: dict[str, Any]) -> Any:
     return io.word_features(**given)
 
 
-def standard_names() -> list[str]:
-    """The names of :func:`~plurilabel.datasets.dataset_names`, without importing that package."""
+def standard_names() -> dict[str, Any]:
+    """What the catalogue says of each standard dataset, without importing that package."""
     catalog = Path(__file__).parents[1] / "datasets" / "catalog.toml"
-    return ["digits", *tomllib.loads(catalog.read_text("utf-8"))]
+    return {"digits": {}, **tomllib.loads(catalog.read_text("utf-8"))}
 
 
 def is_standard(data: str) -> bool:
@@ -209,7 +218,7 @@ def is_standard(data: str) -> bool:
     # names have neither suffix nor folder: nothing has to be imported for this error
     if not path.is_dir() and (path.suffix or len(path.parts) > 1):
         raise FileNotFoundError(no_file(path))
-    names = standard_names()
+    names = list(standard_names())
     if data in names:
         return True
     if path.is_dir():

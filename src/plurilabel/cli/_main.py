@@ -17,6 +17,7 @@ from plurilabel.cli._output import UsageError, echo, fail, in_options, in_words
 
 COMMANDS = {
     "describe": ("_describe:describe", "Show what is in a dataset."),
+    "embed": ("_embed:embed", "Encode a column of text as vectors."),
     "fit": ("_fit:fit", "Learn a model, report how good it is, and save it."),
     "predict": ("_predict:predict", "Predict the labels of new rows with a model."),
     "evaluate": ("_evaluate:evaluate", "Measure a model on rows with known labels."),

@@ -2,6 +2,7 @@
 
 from plurilabel._core.explanation.contributions import Contributions, Explained
 from plurilabel._core.explanation.explain import explain
+from plurilabel._core.explanation.marks import MarkedText
 from plurilabel._core.roster import publish
 from plurilabel.inspection._confusion import LabelConfusionDisplay
 from plurilabel.inspection._cooccurrence import CooccurrenceDisplay
@@ -22,6 +23,7 @@ __all__ = [
     "LabelConfusionDisplay",
     "LabelIssues",
     "LabelScoresDisplay",
+    "MarkedText",
     "PrecisionRecallThresholdDisplay",
     "ReliabilityDisplay",
     "explain",

@@ -37,6 +37,7 @@ from plurilabel.models._large import mapped, with_large, without_large, write
 from plurilabel.models._model import Model
 from plurilabel.models._params import make_safe
 from plurilabel.models._sound import CHECKED, check_sound, parts_of, unchecked
+from plurilabel.text.shared import TextEncoder
 
 FORMAT = 1
 LONGEST_WORD = 150  # an array of words has room for the longest in each place
@@ -203,6 +204,9 @@ def load_model(path: str | os.PathLike[str], *, mmap_mode: Literal["r"] | None =
         for part in parts_of(estimator):
             make_safe(part)
         check_sound(estimator)
+        for part in parts_of(estimator):
+            if isinstance(part, TextEncoder) and hasattr(part, "probes_"):
+                part.check_model()
         model = _model(about, estimator)
     except (ModelFileError, OSError):
         raise

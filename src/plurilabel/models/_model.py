@@ -259,10 +259,20 @@ class Model:
                 feature_names=feature_names,
                 reference=reference,
             )
+        texts = self.texts_in(X)
+        (words,) = texts.values() if len(texts) == 1 else [[None] * len(found)]
         return [
-            replace(one, label_names=self.label_names) if isinstance(one, Contributions) else one
-            for one in found
+            replace(one, label_names=self.label_names, text=text or one.text)
+            if isinstance(one, Contributions)
+            else one
+            for one, text in zip(found, words)
         ]
+
+    def texts_in(self, X: Any) -> dict[str, list[str]]:
+        """The columns of text of rows that :meth:`read` has read."""
+        kinds = {} if self.encoder is None else io.column_kinds(self.encoder)
+        columns = [name for name, kind in kinds.items() if kind == "text" and hasattr(X, "iloc")]
+        return {name: X[name].fillna("").tolist() for name in columns}
 
     def label_sets(self, X: Any) -> list[tuple[str, ...]]:
         """Label sets by name of rows that :meth:`read` has read."""

@@ -30,6 +30,7 @@ from plurilabel.io.shared import (
     as_table,
     imputer,
     in_order,
+    is_dense,
     is_table,
     is_texts,
     kinds_text,
@@ -123,8 +124,8 @@ def train(
     text, categorical : str or sequence of str, default=None
         Columns of a table that are text, or categories, whatever they look like.
     words : transformer, default=None
-        What turns a column of text into features, such as
-        :func:`plurilabel.io.word_features` makes.
+        What turns a column of text into features: an encoder such as
+        :class:`~plurilabel.StaticEncoder`, or what :func:`plurilabel.io.word_features` makes.
     learner : str or estimator, default=None
         A learner, a pipeline or a grid search, or text as :func:`plurilabel.learners.make_learner`
         takes it. Missing values are filled in, but features are only scaled if it does so. By
@@ -382,6 +383,10 @@ class Training:
             number = "numbers" if len(counters) == 1 else "number"
             yield f"{named} {number} the rows, as identifiers do; leave out with drop={counters}"
 
+    def has_sparse_features(self) -> bool:
+        """Whether learners get sparse features: those of words, but not of vectors of texts."""
+        return self.is_sparse or bool(self.texts and not is_dense(self.words))
+
     def has_missing(self) -> bool:
         """Whether there are missing numbers or dates."""
         X: Any = self.data.X
@@ -442,7 +447,7 @@ class Training:
                 "plan",
                 f"Learner: ML-kNN, since {n:,} rows and {q:,} labels are too many to compare",
             )
-            sparse_rows = sparse.issparse(self.X) or self.texts
+            sparse_rows = self.has_sparse_features() or self.texts
             scaled = make_pipeline(StandardScaler(), MLkNN(10))
             return self.prepare(MLkNN(10, metric="cosine") if sparse_rows else scaled)
         left = self.left(0.7)
@@ -467,7 +472,7 @@ class Training:
         before = self.encoder("passthrough" if fills else imputer())
         if not self.is_table and self.has_missing() and not fills:
             before = imputer()
-        if (self.texts or self.is_sparse) and uncentred(learner):
+        if self.has_sparse_features() and uncentred(learner):
             note = "StandardScaler leaves the mean in, since the features are sparse"
             self.tell("note", f"Note: {note}")
         # where every row has a label, so should predictions

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from plurilabel._core.compat import import_extra
+from plurilabel._core.explanation.marks import MarkedText, Marker
 from plurilabel._core.html import html_table
 from plurilabel._core.words import display_width, filled
 
@@ -28,6 +29,9 @@ LOG_ODDS = "log-odds"
 """The scale of parts that add up to the log-odds of the score, which is a probability."""
 
 OCCLUSION = "change of the score where the part alone is set to its reference"
+
+
+MARKED = 3  # labels for which a notebook shows the text
 
 
 class Given(NamedTuple):
@@ -122,9 +126,9 @@ class Explained:
 class Contributions(Explained):
     """What speaks for and against each label of one instance.
 
-    The attributes are those of :class:`Explained`. Parts belong to features and, in chains and
-    stacks, to ``"label: ..."``, or to training rows where a learner does not use single features;
-    those that add nothing to any label are left out.
+    The attributes are those of :class:`Explained`, and ``text`` if the row is a text. Parts belong
+    to features and, in chains and stacks, to ``"label: ..."``, or to training rows where a learner
+    does not use single features; those that add nothing to any label are left out.
 
     Examples
     --------
@@ -149,10 +153,25 @@ class Contributions(Explained):
     part_names: tuple[str, ...]
     parts: Floats
     scales: tuple[str, ...]
+    text: str | None = None
 
     def __getitem__(self, label: str | int) -> dict[str, float]:
         """The parts of one label, given by its name or number, the strongest first."""
         return dict(self.top(label, len(self.part_names)))
+
+    def marked(self, label: str | int, text: str | None = None) -> MarkedText:
+        """The text, with what each of its words adds to a label; notebooks show it in colours.
+
+        Parameters
+        ----------
+        label : str or int
+        text : str, default=None
+            By default that of the row.
+        """
+        text = self.text if text is None else text
+        if text is None:
+            raise ValueError("text must be given: the rows that were explained are not texts")
+        return Marker(self, text).marked(label)
 
     def _rows(self) -> Iterator[list[str]]:
         """Label, score, base and parts as text, the highest score first."""
@@ -170,7 +189,11 @@ class Contributions(Explained):
     def _repr_html_(self) -> str:
         head = ["label", "score", "base", "what adds to it"]
         note = " ".join(map(_sentence, dict.fromkeys(self.scales)))
-        return html_table(head, list(self._rows()), note=note, text=True)
+        table = html_table(head, list(self._rows()), note=note, text=True)
+        if self.text is None:
+            return table
+        first = np.argsort(-self.scores, kind="stable")[:MARKED]
+        return table + "".join(self.marked(int(j))._repr_html_() for j in first)
 
 
 def _sentence(scale: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from plurilabel._core.base import column_names, default_feature_names, default_label_names
 from plurilabel._core.blocks import dense, refuse_dates
-from plurilabel._core.explanation.contributions import Given, Parts, checked_given, side_by_side
+from plurilabel._core.explanation.contributions import (
+    Contributions,
+    Given,
+    Parts,
+    checked_given,
+    side_by_side,
+)
+from plurilabel._core.explanation.marks import texts_of
 from plurilabel._core.explanation.models import class_parts, names_after, output_parts
 from plurilabel._core.scores import label_scores, score_method
 
@@ -69,7 +77,13 @@ def explain(
     [('goal', 1.09...), ('for', -0.69...)]
     """
     if isinstance(estimator, Pipeline):
-        return _explain_pipeline(estimator, X, feature_names, reference)
+        found, texts = _explain_pipeline(estimator, X, feature_names, reference), texts_of(X)
+        if texts is None:
+            return found
+        return [
+            replace(one, text=text) if isinstance(one, Contributions) else one
+            for one, text in zip(found, texts)
+        ]
     if hasattr(estimator, "explain"):
         return estimator.explain(X, feature_names=feature_names, reference=reference)
     check_is_fitted(estimator)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any, BinaryIO, Literal, NamedTuple
 
@@ -201,15 +202,10 @@ def read_table(
         )
         groups = row_groups(table.frame, group)
         times = row_times(table.frame, time, **notation)
-    feature_names = X.columns
-    if encode:
-        encoder = TableEncoder(numbers="passthrough", words=words, kinds=kinds, written=written)
-        X = encoder.fit_transform(X)
-        feature_names, kinds = encoder.get_feature_names_out(), {}
     data = Dataset(
         X,
         Y,
-        tuple(feature_names.tolist()),
+        tuple(X.columns.tolist()),
         tuple(found),
         name=table.name if name is None else name,
         tag_sep=tag_sep,
@@ -218,7 +214,19 @@ def read_table(
         left_out=left_out,
         groups=groups,
     )
-    return in_order(data, times)
+    return in_order(encoded(data, words) if encode else data, times)
+
+
+def encoded(data: Dataset, words: Any = None) -> Dataset:
+    """The same data, with the columns of a table as numbers; other data as they are."""
+    if not data.kinds:
+        return data
+    encoder = TableEncoder(
+        numbers="passthrough", words=words, kinds=dict(data.kinds), written=dict(data.written)
+    )
+    X = encoder.fit_transform(data.X)
+    names = tuple(encoder.get_feature_names_out().tolist())
+    return replace(data, X=X, feature_names=names, kinds={})
 
 
 def _check_labels_given(

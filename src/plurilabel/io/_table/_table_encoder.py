@@ -19,7 +19,7 @@ from plurilabel._core.base import default_feature_names
 from plurilabel._core.compat import HasMethods, StrOptions, check_params
 from plurilabel._core.fitted import Declared, values
 from plurilabel._core.words import listed
-from plurilabel.io._table._encoder import column_transformer, imputer
+from plurilabel.io._table._encoder import column_transformer, imputer, is_dense
 from plurilabel.io._table._frame import Frame, open_frame, table_module
 from plurilabel.io._table._kinds import Typed, typed_frame, typed_like
 
@@ -47,7 +47,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         What transforms numbers, including those of dates. By default missing values are replaced
         by the median, and beside text numbers are scaled to [0, 1].
     words : transformer, default=None
-        What turns a column of text into features; each column gets a copy. By default
+        What turns a column of text into features, such as :class:`StaticEncoder`, or what
+        :func:`plurilabel.io.word_features` makes; each column gets a copy. By default
         :class:`~sklearn.feature_extraction.text.TfidfVectorizer`.
     kinds : dict of str to {"numbers", "dates", "categories", "text"}, default=None
         The columns to use and their kinds, instead of detecting them. :meth:`decided` sets it.
@@ -70,7 +71,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     Notes
     -----
     The features are numbers first, then dates, categories and words, each in the order of the
-    columns. They are sparse if there is text.
+    columns. They are sparse if there is text, unless ``words`` is an encoder of
+    :mod:`plurilabel.text`.
 
     A column of categories becomes a 0/1 column for each value, such as ``country_fr``, and one
     for missing values if training rows have any. A new value becomes zeros in all of them. Of
@@ -232,7 +234,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return self.transformer_
 
     def _matrix(self, encoded: Any) -> Any:
-        if TEXT in self.kinds_.values():
+        if TEXT in self.kinds_.values() and not is_dense(self.words):
             return sparse.csr_array(encoded)
         return np.ascontiguousarray(encoded)  # sums in another order differ in the last bit
 
