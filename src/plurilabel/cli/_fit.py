@@ -284,14 +284,14 @@ class Run:
         from plurilabel.models import save_model
 
         try:
-            save_model(self.out, model)
+            save_model(model, self.out)
             return self.out, None
         except OSError as error:
             problem = error.strerror or str(error)
         for folder in (Path.cwd(), Path(tempfile.gettempdir())):
             out = folder / f"{self.out.stem}-{secrets.token_hex(3)}.skops"
             try:
-                save_model(out, model)
+                save_model(model, out)
                 return out, problem
             except OSError:
                 continue

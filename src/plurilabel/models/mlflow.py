@@ -161,7 +161,7 @@ def _load_pyfunc(path: str) -> _Served:
 def _parts(model: Model | Any, folder: str) -> dict[str, Any]:
     """The file of a model, and who loads it."""
     data = os.path.join(folder, FILE)
-    models.save_model(data, model)
+    models.save_model(model, data)
     return {"loader_module": __name__, "data_path": data}
 
 
