@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import sys
 import tempfile
 import tomllib
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from plurilabel._core.names import check_learner, check_measure, no_column, separated
 from plurilabel._core.words import similar
 from plurilabel.cli._output import UsageError, about_option, no_file
 
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 Names = str | Sequence[str] | None
+
+TABLES = (".csv", ".tsv", ".parquet", ".pq", ".json", ".jsonl", ".ndjson", ".xlsx")
 
 
 def list_option(*names: str, help: str, **kwargs: Any) -> Callable[[Decorated], Decorated]:
@@ -166,15 +170,52 @@ def reader_options(
                 f"{data} is a standard dataset and needs no --labels or other options"
             )
         return {}
-    from plurilabel.io.shared import is_table
-
     columns = label_option(labels)
     if is_table(data):
         columns = table_labels(data, labels)
+        named = {"labels": columns, "drop": names_in(drop), **options, "tag_sep": None}
+        check_header(data, sep, named)
     elif given:
         option = "--" + next(iter(given)).replace("_", "-")
         raise ValueError(f"{option} is for tables such as CSV and Parquet, but {data} is not one")
     return {"labels": columns, **given} | ({"drop": names_in(drop)} if drop is not None else {})
+
+
+def is_table(data: str) -> bool:
+    """Whether a file is a table, by its name; nothing is imported for the usual suffixes."""
+    suffixes = [suffix.lower() for suffix in Path(data).suffixes if suffix.lower() != ".gz"]
+    if suffixes and suffixes[-1] in TABLES:
+        return True
+    from plurilabel.io.shared import is_table
+
+    return is_table(data)
+
+
+def check_header(path: str, sep: str | None, named: dict[str, Any]) -> None:
+    """Refuse columns that a CSV file does not have, before anything is imported.
+
+    What is refused is missing with every separator; all else is left to the reader.
+    """
+    if not path.lower().removesuffix(".gz").endswith((".csv", ".tsv")):
+        return
+    with (gzip.open if path.lower().endswith(".gz") else open)(path, "rb") as stream:
+        head = stream.read(1 << 16)
+    try:
+        lines = head.decode("utf-8-sig", "ignore").lstrip().splitlines(keepends=True)
+        lines = lines[1:] if lines and lines[0].startswith("sep=") else lines
+        seps = [sep] if sep else [",", ";", "\t", "|"]
+        found = [next(csv.reader(lines, delimiter=one, skipinitialspace=True)) for one in seps]
+    except (csv.Error, StopIteration, TypeError):
+        return
+    if b"\0" in head:  # UTF-16
+        return
+    columns = [name.strip() for name in max(found, key=len)]
+    there = {name.strip() for names in found for name in names}
+    for option in ("labels", "features", "text", "categorical", "drop", "group", "time"):
+        names = named.get(option) or []
+        for name in [names] if isinstance(names, str) else names:
+            if name not in there:
+                raise ValueError(no_column(option, name, columns))
 
 
 def word_features(options: dict[str, Any]) -> Any:
@@ -281,9 +322,20 @@ def read_rows(
             raise ValueError(text.replace(source, name)) from None
 
 
+def check_names(measures: Names, learners: Sequence[str] | None = None) -> None:
+    """Refuse unknown measures and learners, before anything is imported."""
+    with about_option("--measures"):
+        for name in names_in(measures) or ():
+            check_measure(name)
+    with about_option("--learners"):
+        for _, text in separated(", ".join(learners or ())):
+            check_learner(text)
+
+
 def read_learner(text: str, **search: Any) -> Any:
     """A learner from ``--learner``."""
-    from plurilabel.learners import make_learner
-
     with about_option("--learner"):
+        check_learner(text)
+        from plurilabel.learners import make_learner
+
         return make_learner(text, **search)

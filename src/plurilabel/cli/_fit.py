@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from plurilabel._core import names
 from plurilabel._core.words import file_size
 from plurilabel.cli._data import (
     data_options,
@@ -137,7 +138,7 @@ def fit(run: Run, learner: str | None, measure: str, scheduler: str | None) -> N
       plurilabel fit yeast --learner "StandardScaler | MLkNN(n_neighbors=7)" -o yeast.skops
       plurilabel fit rows/*.parquet --labels tags --scheduler tcp://host:8786 -o rows.skops
     """
-    check_measure(measure)
+    measure = check_measure(measure)
     if learner is not None:
         read_learner(learner)  # an error that names the option
     model = run.train(learner=learner, measure=measure, scheduler=scheduler)
@@ -175,7 +176,7 @@ def tune(run: Run, learner: str, measure: str, cv: int, jobs: int) -> None:
       plurilabel tune yeast --learner "StandardScaler | MLkNN(n_neighbors=[5, 10])" \\
           --measure average_precision -o yeast.skops
     """
-    check_measure(measure)
+    measure = check_measure(measure)
     search = read_learner(learner, measure=measure, cv=cv)
     if not hasattr(search, "param_grid"):
         raise UsageError(
@@ -203,12 +204,13 @@ def tune(run: Run, learner: str, measure: str, cv: int, jobs: int) -> None:
     run.finish(model)
 
 
-def check_measure(name: str) -> None:
-    """Raise an error that names the option if there is no such measure."""
-    from plurilabel import metrics
-
+def check_measure(name: str) -> str:
+    """The name of a measure as it is known here, or an error that names the option."""
     try:
-        metrics.get_scorer(name)
+        name = names.check_measure(name)
+        if name.endswith("@k"):
+            raise ValueError(f"name must have a number in place of k, such as {name[:-1]}5")
+        return name
     except ValueError as error:
         raise UsageError(str(error).replace("name must", "--measure must", 1)) from None
 

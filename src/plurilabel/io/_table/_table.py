@@ -14,9 +14,10 @@ from scipy import sparse
 from plurilabel._core.base import check_labels
 from plurilabel._core.blocks import dense, row_blocks
 from plurilabel._core.data.dataset import Dataset, Matrix
+from plurilabel._core.names import no_column
 from plurilabel._core.records import write_atomic
 from plurilabel._core.unknown import known_part
-from plurilabel._core.words import first_repeated, listed, similar
+from plurilabel._core.words import first_repeated, listed
 from plurilabel.io._files import formats
 from plurilabel.io._table._frame import VECTORS, open_frame, table_format, table_module
 from plurilabel.io._table._kinds import typed_frame, typed_like
@@ -287,20 +288,11 @@ def _check_named(
     there = set(columns)
     for column in names:
         if column not in there:
-            raise ValueError(f"{parameter} names a column {column!r}, {_instead(column, columns)}")
+            raise ValueError(no_column(parameter, column, columns))
         if column in labels:
             raise ValueError(f"{parameter} must name no label column, got {column!r}")
         if column in chosen:
             raise ValueError(f"drop must name no column that is to be used, got {column!r}")
-
-
-def _instead(column: str, columns: list[str]) -> str:
-    if len(columns) == 1:
-        return f"but the table has only one, {columns[0]!r}; is sep= right?"
-    if (close := similar(column, columns)) is not None:
-        return f"which the table does not have; did you mean {close!r}?"
-    shown = ", ".join(map(repr, columns[:10])) + (", ..." if len(columns) > 10 else "")
-    return f"which the table does not have; its {len(columns)} columns are {shown}"
 
 
 class FurtherRows(NamedTuple):
