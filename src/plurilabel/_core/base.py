@@ -65,7 +65,7 @@ from plurilabel._core.labels import (
     tag_matrix,
 )
 from plurilabel._core.unknown import UnknownLabels, known_part
-from plurilabel._core.words import check_unicode
+from plurilabel._core.words import FRACTIONS, check_unicode
 
 __all__ = [
     "CUTS",
@@ -377,7 +377,10 @@ class MultiLabelClassifier(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
             self.classes_ = np.arange(max(2, Y.shape[1]))
         else:
             assert_all_finite(flat, input_name="y")
-            check_classification_targets(flat)
+            try:
+                check_classification_targets(flat)
+            except ValueError as error:
+                raise ValueError(f"{str(error).rstrip('.')}; {FRACTIONS}") from None
             self.classes_ = np.unique(flat if classes is None else np.asarray(classes))
             names = [str(c) for c in self.classes_]
             check_unicode(names, "the classes of y")

@@ -8,6 +8,7 @@ import sys
 import tempfile
 import tomllib
 from collections.abc import Callable, Sequence
+from glob import glob
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -24,7 +25,9 @@ if TYPE_CHECKING:
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 Names = str | Sequence[str] | None
 
-TABLES = (".csv", ".tsv", ".parquet", ".pq", ".json", ".jsonl", ".ndjson", ".xlsx")
+TABLES = (
+    ".csv", ".tsv", ".tab", ".parquet", ".pq", ".json", ".jsonl", ".ndjson", ".xlsx", ".xlsm",
+)  # fmt: skip
 
 
 def list_option(*names: str, help: str, **kwargs: Any) -> Callable[[Decorated], Decorated]:
@@ -45,6 +48,9 @@ empty_labels_option = click.option(
 )
 
 
+sheet_option = click.option("--sheet", metavar="NAME", help="Sheet of an Excel file.")
+
+
 def data_options(command: Decorated) -> Decorated:
     """Options for reading a file, which a command takes as ``**reading`` for :func:`find`."""
     for option in (
@@ -56,6 +62,7 @@ def data_options(command: Decorated) -> Decorated:
             "--decimal", type=click.Choice([".", ","]),
             help="The decimal mark of numbers; detected by default.",
         ),
+        sheet_option,
         click.option(
             "--sep", metavar="CHARACTER",
             help="What separates the columns of a CSV file; detected by default.",
@@ -128,7 +135,7 @@ def find(data: str, **options: Any) -> Dataset:
 
 def reader_options(
     data: str,
-    *,
+    *others: str,
     labels: Names = None,
     tag_sep: str | None = None,
     empty_labels: str | None = None,
@@ -146,6 +153,7 @@ def reader_options(
     day_first: bool | None = None,
     group: str | None = None,
     time: str | None = None,
+    sheet: str | None = None,
 ) -> dict[str, Any]:
     """The options that were given, as :func:`plurilabel.io.read` takes them."""
     words = {"ngrams": ngrams, "stop_words": names_in(stop_words), "min_count": min_count}
@@ -161,6 +169,7 @@ def reader_options(
         "day_first": day_first,
         "group": group,
         "time": time,
+        "sheet": sheet,
         "words": word_features({**words, "subwords": subwords or None}),
     }
     given: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
@@ -171,6 +180,9 @@ def reader_options(
             )
         return {}
     columns = label_option(labels)
+    for other in others:
+        if is_standard(other) or not is_table(other):
+            raise UsageError(f"several files must be tables, got {other}")
     if is_table(data):
         columns = table_labels(data, labels)
         named = {"labels": columns, "drop": names_in(drop), **options, "tag_sep": None}
@@ -184,7 +196,7 @@ def reader_options(
 def is_table(data: str) -> bool:
     """Whether a file is a table, by its name; nothing is imported for the usual suffixes."""
     suffixes = [suffix.lower() for suffix in Path(data).suffixes if suffix.lower() != ".gz"]
-    if suffixes and suffixes[-1] in TABLES:
+    if Path(data).is_dir() or (suffixes and suffixes[-1] in TABLES):
         return True
     from plurilabel.io.shared import is_table
 
@@ -196,7 +208,7 @@ def check_header(path: str, sep: str | None, named: dict[str, Any]) -> None:
 
     What is refused is missing with every separator; all else is left to the reader.
     """
-    if not path.lower().removesuffix(".gz").endswith((".csv", ".tsv")):
+    if not path.lower().removesuffix(".gz").endswith((".csv", ".tsv")) or not Path(path).is_file():
         return
     with (gzip.open if path.lower().endswith(".gz") else open)(path, "rb") as stream:
         head = stream.read(1 << 16)
@@ -242,13 +254,14 @@ def is_standard(data: str) -> bool:
     if path.is_file():
         return False
     # names have neither suffix nor folder: nothing has to be imported for this error
-    if not path.is_dir() and (path.suffix or len(path.parts) > 1):
+    several = path.is_dir() or bool(glob(data))
+    if not several and (path.suffix or len(path.parts) > 1):
         raise FileNotFoundError(no_file(path))
     names = standard_names()
     if data in names:
         return True
-    if path.is_dir():
-        raise ValueError(f"{data} is a folder; expected a file or the name of a standard dataset")
+    if several:
+        return False
     close = similar(data, names)
     hint = f"did you mean {close}?" if close else f"there are {', '.join(names)}"
     raise FileNotFoundError(f"{data!r} is neither a file nor a standard dataset; {hint}")
@@ -296,9 +309,7 @@ def read_rows(
     data: str,
     *,
     with_labels: bool = False,
-    sep: str | None = None,
-    embeddings: str | None = None,
-    empty_labels: Any = None,
+    **options: Any,
 ) -> ModelRows:
     """Read rows for a model: a file, a standard dataset, or a dash for CSV on standard input."""
     from plurilabel import datasets
@@ -310,13 +321,7 @@ def read_rows(
             Path(source).write_bytes(sys.stdin.buffer.read())
         try:
             rows = datasets.load(source) if is_standard(source) else source
-            return model.read(
-                rows,
-                with_labels=with_labels,
-                sep=sep,
-                embeddings=embeddings,
-                empty_labels=empty_labels,
-            )
+            return model.read(rows, with_labels=with_labels, **options)
         except ValueError as error:
             text = str(error) if source in str(error) else f"{name}: {error}"
             raise ValueError(text.replace(source, name)) from None

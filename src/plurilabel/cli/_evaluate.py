@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from plurilabel._core.words import counted
-from plurilabel.cli._data import empty_labels_option, read_rows
+from plurilabel.cli._data import empty_labels_option, read_rows, sheet_option
 from plurilabel.cli._output import arrow, check_file, echo, print_json, print_table, say
 
 SEEN = (
@@ -25,6 +25,7 @@ SEEN = (
 )  # fmt: skip
 @empty_labels_option
 @click.option("--sep", metavar="CHARACTER", help="What separates the columns of a CSV file.")
+@sheet_option
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 def evaluate(
     model: str,
@@ -33,6 +34,7 @@ def evaluate(
     embeddings: str | None,
     empty_labels: str | None,
     sep: str | None,
+    sheet: str | None,
     as_json: bool,
 ) -> None:
     """Measure a model on rows with known labels.
@@ -52,7 +54,13 @@ def evaluate(
 
     loaded = load_model(model)
     rows = read_rows(
-        loaded, data, with_labels=True, sep=sep, embeddings=embeddings, empty_labels=empty_labels
+        loaded,
+        data,
+        with_labels=True,
+        sep=sep,
+        sheet=sheet,
+        embeddings=embeddings,
+        empty_labels=empty_labels,
     )
     found, table = loaded.evaluate(rows, per_label=per_label)
     remarks = [*rows.remarks, *([SEEN] if loaded.trained_on(rows) else [])]

@@ -52,7 +52,7 @@ def training_command(function: Any) -> Any:
 
     def command(**options: Any) -> None:
         own = {name: options.pop(name) for name in list(signature(function).parameters)[1:]}
-        function(Run(several=bool(own.get("scheduler")), **options), **own)
+        function(Run(in_blocks=bool(own.get("scheduler")), **options), **own)
 
     update_wrapper(command, function)
     for option in (
@@ -94,10 +94,7 @@ def training_command(function: Any) -> Any:
         ),
     ):  # fmt: skip
         command = option(command)
-    several = "scheduler" in signature(function).parameters
-    metavar = "NAME|FILE..." if several else "NAME|FILE"
-    argument = click.argument("data", metavar=metavar, nargs=-1 if several else 1, required=True)
-    return argument(data_options(command))
+    return click.argument("data", metavar="NAME|FILE...", nargs=-1)(data_options(command))
 
 
 @click.command()
@@ -122,10 +119,10 @@ def fit(run: Run, learner: str | None, measure: str, scheduler: str | None) -> N
     """Learn a model, report how good it is, and save it.
 
     FILE is a table with a column of tags or with label columns (.csv, .tsv, .parquet, .json,
-    .jsonl), or ends in .arff, .svm or .txt (extreme classification); NAME is a standard dataset
-    such as yeast. Numbers, dates and categories in a table are detected; columns of text are named
-    with --text. The model is measured on rows that are held out, and then learned again from all
-    rows.
+    .jsonl, .xlsx), or ends in .arff, .svm or .txt (extreme classification); NAME is a standard
+    dataset such as yeast. A table may be in several files or in a folder. Numbers, dates,
+    categories and text in a table are detected. The model is measured on rows that are held out,
+    and then learned again from all rows.
 
     By default many learners are tried, cheap ones first, and weighted for --measure; that takes
     minutes. --quick takes seconds, --time-limit sets a limit.
@@ -225,22 +222,21 @@ class Run:
     def __init__(
         self,
         *,
-        data: str | tuple[str, ...],
-        several: bool,
+        data: tuple[str, ...],
+        in_blocks: bool,
         out: Path,
         force: bool,
         quiet: bool,
         as_json: bool,
         **options: Any,
     ) -> None:
-        sources = [data] if isinstance(data, str) else list(data)
-        if len(sources) > 1 and not several:
-            raise UsageError(f"expected one file, got {len(sources)}: several need --scheduler")
-        check_output(out, sources[0], force=force)
+        if not data:
+            raise UsageError("Missing argument 'NAME|FILE...'")
+        check_output(out, *data, force=force)
         names = ("threshold", "holdout", "refit", "quick", "time_limit", "random_state")
         self.training = {name: options.pop(name) for name in names}
-        self.data: Any = sources if several else sources[0]
-        self.reading = _for_blocks(options) if several else reader_options(sources[0], **options)
+        self.data: Any = list(data) if in_blocks or len(data) > 1 else data[0]
+        self.reading = _for_blocks(options) if in_blocks else reader_options(*data, **options)
         self.out, self.as_json = out, as_json
         self.steps = Steps(quiet=quiet, as_json=as_json)
 

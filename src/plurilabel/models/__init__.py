@@ -5,7 +5,8 @@ from plurilabel.models._file import ModelFileError, load_model, save_model
 from plurilabel.models._model import Model
 from plurilabel.models._model_rows import ModelRows
 from plurilabel.models._parts import load_parts, save_parts
-from plurilabel.models._train import TrainingEvent, train
+from plurilabel.models._train import train
+from plurilabel.models._train_events import TrainingEvent
 from plurilabel.models.onnx import to_onnx
 
 __all__ = [

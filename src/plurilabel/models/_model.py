@@ -389,13 +389,14 @@ class Model:
         sep: str | None = None,
         embeddings: str | os.PathLike[str] | Any = None,
         empty_labels: Literal["unknown", "absent"] | None = None,
+        sheet: str | None = None,
     ) -> ModelRows:
         """Read rows as the estimator takes them.
 
         Parameters
         ----------
         source : path, Dataset, data frame, list of records, array or sparse matrix
-            A file in any format that :func:`plurilabel.io.read` knows. Its columns are found by
+            Files in any format that :func:`plurilabel.io.read` knows. Their columns are found by
             name, whatever their order; others are left out. Those of arrays and of LIBSVM and
             extreme classification files have no names and are taken in their order. A model of
             texts takes a list or a column of them.
@@ -408,6 +409,8 @@ class Model:
             Ready-made vectors of the rows of a table, if the model was learned with such.
         empty_labels : {"unknown", "absent"}, default=None
             What an empty cell of a label column means, as for :func:`plurilabel.io.read_table`.
+        sheet : str, default=None
+            Name of the sheet of an Excel file.
 
         Returns
         -------
@@ -420,6 +423,7 @@ class Model:
             sep=sep,
             embeddings=embeddings,
             empty_labels=empty_labels,
+            sheet=sheet,
         )
 
     @property

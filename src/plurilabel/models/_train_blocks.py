@@ -26,7 +26,8 @@ from plurilabel.distributed.shared import (
 from plurilabel.learners import learner_text, make_learner
 from plurilabel.learners.lazy import MLkNN
 from plurilabel.models._model import Model
-from plurilabel.models._train import Training, most_frequent
+from plurilabel.models._train import Training
+from plurilabel.models._train_data import most_frequent
 
 THREADS = "threads"
 PATIENCE = 10  # seconds, for a scheduler to answer

@@ -39,7 +39,7 @@ def read_table(
     sep: str | None = None,
     tag_sep: str | None = None,
     label_names: Sequence[str] | None = None,
-    format: Literal["csv", "tsv", "parquet", "jsonl", "json"] | None = None,
+    format: Literal["csv", "tsv", "parquet", "jsonl", "json", "excel"] | None = None,
     encode: bool = True,
     name: str | None = None,
     words: Any = None,
@@ -49,15 +49,17 @@ def read_table(
     empty_labels: Literal["unknown", "absent"] | None = None,
     group: str | None = None,
     time: str | None = None,
+    sheet: str | None = None,
 ) -> Dataset:
-    r"""Read a table: CSV, Parquet, JSON, or a data frame.
+    r"""Read a table: CSV, Parquet, JSON, Excel, or a data frame.
 
-    Needs pandas: ``pip install plurilabel[table]``.
+    Needs pandas: ``pip install plurilabel[table]``, and for Excel ``plurilabel[excel]``.
 
     Parameters
     ----------
-    path : str, path or data frame
-        A file, gzipped or not; or a data frame of pandas or polars.
+    path : str, path, sequence of paths, or data frame
+        A file, gzipped or not; several with the same columns, a folder of them, or a pattern such
+        as ``rows/*.csv``; or a data frame of pandas or polars.
     labels : sequence of str, or str
         Names of the label columns, which hold 0 and 1 (also true and false, yes and no). Or the
         name of the one column with the tags of each row: text with a separator
@@ -77,7 +79,7 @@ def read_table(
         Tag separator. By default ``;``, ``|`` or ``,``; required if several occur in the column.
     label_names : sequence of str, default=None
         With a column of tags: the labels in order, by default the sorted tags that occur.
-    format : {"csv", "tsv", "parquet", "jsonl", "json"}, default=None
+    format : {"csv", "tsv", "parquet", "jsonl", "json", "excel"}, default=None
         By default the format given by the file name.
     encode : bool, default=True
         Whether to turn X into numbers. If False, X is a data frame of typed columns, for a
@@ -101,6 +103,8 @@ def read_table(
         ``groups`` of the dataset, and is not a feature.
     time : str, default=None
         Column of dates or numbers to sort the rows by. It is not a feature.
+    sheet : str, default=None
+        Name of the sheet of an Excel file; required if it has several.
 
     Returns
     -------
@@ -179,7 +183,13 @@ def read_table(
     )
     as_text = [*texts, *codes, labels] if isinstance(labels, str) else [*texts, *codes]
     table = open_frame(
-        path, sep=sep, decimal=decimal, format=format, as_text=as_text, embeddings=embeddings
+        path,
+        sep=sep,
+        decimal=decimal,
+        format=format,
+        as_text=as_text,
+        embeddings=embeddings,
+        sheet=sheet,
     )
     with table.located():
         own = [labels] if isinstance(labels, str) else labels
@@ -315,6 +325,7 @@ def read_further(
     written: Mapping[str, str] | None = None,
     embeddings: str | os.PathLike[str] | Any = None,
     empty_labels: Literal["unknown", "absent"] | None = None,
+    sheet: str | None = None,
 ) -> FurtherRows:
     """Read a table for a model that was trained on another one.
 
@@ -330,7 +341,7 @@ def read_further(
         All labels, to get Y. Other tags are returned too.
     written : mapping of str to str, default=None
         Notation of numbers and dates in the training table, from its dataset.
-    sep, tag_sep, embeddings, empty_labels : optional
+    sep, tag_sep, embeddings, empty_labels, sheet : optional
         As for :func:`read_table`.
 
     Returns
@@ -349,7 +360,7 @@ def read_further(
     written = written or {}
     as_text = [name for name, kind in kinds.items() if kind != "numbers" or name in written]
     as_text += [] if labels is None else [labels]
-    table = open_frame(path, sep=sep, as_text=as_text, embeddings=embeddings)
+    table = open_frame(path, sep=sep, as_text=as_text, embeddings=embeddings, sheet=sheet)
     with table.located():
         X, Y = typed_like(table.frame, kinds, written), None
         names = list(label_names or ())
