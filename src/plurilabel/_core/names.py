@@ -12,6 +12,7 @@ import re
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from plurilabel._core.roster import FAMILIES, PACKAGES
 from plurilabel._core.words import similar
@@ -112,6 +113,14 @@ def check_labels_learned(node: ast.expr) -> None:
         before = ast.unparse(node)[: -len(ast.unparse(last))]
         instead = f"{before}BinaryRelevance({ast.unparse(last)})"
         raise ValueError(f"{named.id} learns one label only; for several, write {instead}")
+
+
+def refuse_one_label(learner: Any) -> None:
+    """Raise an error for a classifier of scikit-learn's that learns one label only."""
+    last = learner[-1] if type(learner).__name__ == "Pipeline" else learner
+    if type(last).__name__ in ONE_LABEL and type(last).__module__.startswith("sklearn."):
+        name = type(last).__name__
+        raise ValueError(f"{name} learns one label only; for several, BinaryRelevance({name}())")
 
 
 def check_learner(text: str) -> None:

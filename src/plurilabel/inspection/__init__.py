@@ -1,6 +1,6 @@
 """Inspection: explanations, labels that are probably wrong, plots."""
 
-from plurilabel._core.explanation.contributions import Contributions, Explained
+from plurilabel._core.explanation.contributions import Contributions, Explained, Explanations
 from plurilabel._core.explanation.explain import explain
 from plurilabel._core.roster import publish
 from plurilabel.inspection._confusion import LabelConfusionDisplay
@@ -18,6 +18,7 @@ __all__ = [
     "Contributions",
     "CooccurrenceDisplay",
     "Explained",
+    "Explanations",
     "InstanceScoresDisplay",
     "LabelConfusionDisplay",
     "LabelIssues",

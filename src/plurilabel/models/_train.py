@@ -19,8 +19,10 @@ from plurilabel import io, metrics
 from plurilabel._core.blocks import has_missing
 from plurilabel._core.compat import safe_indexing
 from plurilabel._core.data.dataset import Dataset
+from plurilabel._core.names import refuse_one_label
 from plurilabel._core.unknown import known_part
 from plurilabel._core.words import counted
+from plurilabel.evaluation import write_model_report
 from plurilabel.io.shared import (
     imputer,
     kinds_text,
@@ -40,6 +42,7 @@ from plurilabel.models._train_data import (
     guessed,
     label_notes,
     read_data,
+    row_texts,
     text_columns,
 )
 from plurilabel.models._train_events import Progress, Reporting
@@ -69,6 +72,7 @@ def train(
     progress: Progress | None = None,
     group: Any = None,
     time: Any = None,
+    report: str | os.PathLike[str] | None = None,
     **reading: Any,
 ) -> Model:
     """Train a model on a table, a dataset or arrays, and measure it on held-out rows.
@@ -126,6 +130,9 @@ def train(
     time : str or array-like of shape (n,), default=None
         When rows were recorded, as dates or numbers: the column of a table, which is then not a
         feature, or a value for each row. Models are measured on later rows than they learn from.
+    report : path, default=None
+        An HTML page about the held-out rows is written here:
+        :func:`plurilabel.evaluation.write_model_report`.
     **reading : dict
         Further options for reading a file or a data frame: ``features``, ``drop``, ``tag_sep``,
         ``embeddings`` and so on, as for :func:`plurilabel.io.read_table`.
@@ -166,6 +173,7 @@ def train(
     training = kind(
         threshold, holdout, refit, quick, time_limit, random_state, progress or (lambda _: None)
     )
+    training.report = report
     model: Model = training.run(
         data,
         labels,
@@ -211,6 +219,7 @@ class Training(Reporting):
     guessing: Any = field(default_factory=dict)
     notes: dict[str, Any] = field(default_factory=dict)
     nonempty: bool = False
+    report: Any = None  # where to write a page about the held-out rows
     prefix: str = ""  # of the learner's parameters in the estimator
     started: float = field(default_factory=monotonic)
 
@@ -224,6 +233,7 @@ class Training(Reporting):
     ) -> Model:
         """Read, split, prepare, fit, measure, fit again."""
         given = make_learner(learner) if isinstance(learner, str) else learner
+        refuse_one_label(given)
         self.read(data, labels, reading, **table)
         self.split()
         if given is None:
@@ -422,7 +432,13 @@ class Training(Reporting):
         X, Y = safe_indexing(self.data.X, self.test), self.data.Y[self.test]
         with self.step(f"Measuring on {counted(len(self.test), 'row')}"):
             scores = scores_or_none(self.estimator, X, Y.shape[1])
-            self.measures = metrics.evaluate(Y, scores, self.estimator.predict(X))
+            labels = self.estimator.predict(X)
+            self.measures = metrics.evaluate(Y, scores, labels)
+        if self.report is not None:
+            about: Any = {"title": f"Model of {self.data.name or 'data'}"}
+            about |= {"facts": [("held out", self.how)], "instances": row_texts(X, self.texts)}
+            names = self.data.label_names
+            write_model_report(self.report, Y, scores, labels, label_names=names, **about)
         self.guessing = guessed(self.Y, Y)
 
     def _fit_again(self, seconds: float) -> None:
