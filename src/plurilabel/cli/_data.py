@@ -51,6 +51,22 @@ empty_labels_option = click.option(
 sheet_option = click.option("--sheet", metavar="NAME", help="Sheet of an Excel file.")
 
 
+def rows_options(command: Decorated) -> Decorated:
+    """Options for reading rows for a model, which a command takes as ``**reading``."""
+    for option in (
+        click.option(
+            "--sep", metavar="CHARACTER", help="What separates the columns of a CSV file."
+        ),
+        sheet_option,
+        click.option(
+            "--embeddings", metavar="FILE.npy",
+            help="The vectors of these rows, for a model of vectors.",
+        ),
+    ):  # fmt: skip
+        command = option(command)
+    return command
+
+
 def data_options(command: Decorated) -> Decorated:
     """Options for reading a file, which a command takes as ``**reading`` for :func:`find`."""
     for option in (

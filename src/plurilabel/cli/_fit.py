@@ -6,6 +6,7 @@ import math
 import secrets
 import tempfile
 from functools import update_wrapper
+from importlib.util import find_spec
 from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,7 @@ import click
 
 from plurilabel._core import names
 from plurilabel._core.words import file_size
+from plurilabel.cli._config import as_toml, config_option, options_of
 from plurilabel.cli._data import (
     data_options,
     label_option,
@@ -50,14 +52,26 @@ SHOWN = (
 def training_command(function: Any) -> Any:
     """Add the options of ``fit`` and ``tune`` alike; the function gets them as a :class:`Run`."""
 
-    def command(**options: Any) -> None:
+    @click.pass_context
+    def command(ctx: click.Context, **options: Any) -> None:
         own = {name: options.pop(name) for name in list(signature(function).parameters)[1:]}
-        function(Run(in_blocks=bool(own.get("scheduler")), **options), **own)
+        run = Run(in_blocks=bool(own.get("scheduler")), given=options_of(ctx), **options)
+        function(run, **own)
 
     update_wrapper(command, function)
     for option in (
         click.option("--json", "as_json", is_flag=True, help="Print the result as JSON."),
         click.option("--quiet", "-q", is_flag=True, help="Do not report progress."),
+        config_option,
+        click.option(
+            "--track", metavar="EXPERIMENT",
+            help="Log options, measures and the model as a run of this experiment in MLflow, "
+            "where MLFLOW_TRACKING_URI says.",
+        ),
+        click.option(
+            "--report", type=click.Path(path_type=Path), metavar="FILE.html",
+            help="Write a page about the held-out rows: measures, labels, curves, worst rows.",
+        ),
         click.option(
             "--time-limit", type=click.FloatRange(0, min_open=True), metavar="SECONDS",
             help="Try no further learner or candidate when most of this time is used up, and skip "
@@ -89,7 +103,7 @@ def training_command(function: Any) -> Any:
             "learner's own cut. By default what suits --measure, and none with --learner.",
         ),
         click.option(
-            "-o", "--out", required=True, type=click.Path(path_type=Path), metavar="MODEL.skops",
+            "-o", "--out", type=click.Path(path_type=Path), metavar="MODEL.skops",
             help="File for the model.",
         ),
     ):  # fmt: skip
@@ -224,15 +238,28 @@ class Run:
         *,
         data: tuple[str, ...],
         in_blocks: bool,
-        out: Path,
+        out: Path | None,
         force: bool,
         quiet: bool,
         as_json: bool,
+        given: dict[str, Any],
+        report: Path | None = None,
+        track: str | None = None,
+        save_config: Path | None = None,
         **options: Any,
     ) -> None:
-        if not data:
-            raise UsageError("Missing argument 'NAME|FILE...'")
+        if not data or out is None:
+            missing = "option '-o'" if data else "argument 'NAME|FILE...'"
+            raise UsageError(f"Missing {missing}")
         check_output(out, *data, force=force)
+        for path, suffix, option in (
+            (report, ".html", "--report"), (save_config, ".toml", "--save-config")
+        ):  # fmt: skip
+            if path is not None:
+                check_output(path, *data, suffixes=(suffix,), option=option, force=force)
+        if track is not None and find_spec("mlflow") is None:
+            fail("--track needs MLflow: pip install 'plurilabel[mlflow]'")
+        self.given, self.report, self.track, self.save_config = given, report, track, save_config
         names = ("threshold", "holdout", "refit", "quick", "time_limit", "random_state")
         self.training = {name: options.pop(name) for name in names}
         self.data: Any = list(data) if in_blocks or len(data) > 1 else data[0]
@@ -244,13 +271,25 @@ class Run:
         """Train the model."""
         from plurilabel.models import train
 
-        return train(self.data, **self.reading, **self.training, **options, progress=self.steps)
+        given = {**self.reading, **self.training, **options, "report": self.report}
+        model = train(self.data, **given, progress=self.steps)
+        model.notes["options"] = self.given  # what --config takes from a model
+        return model
 
     def finish(self, model: Model) -> None:
         """Print how good the model is, and save it."""
         self._show_quality(model.notes)
         out, problem = self._save(model)
         self.steps.say(f"Wrote {out} ({file_size(out.stat().st_size)})")
+        if self.report is not None and model.notes["held_out"]["measures"]:
+            self.steps.say(f"Wrote {self.report}")
+        if self.save_config is not None:
+            self.save_config.write_text(as_toml(self.given), "utf-8")
+            self.steps.say(f"Wrote {self.save_config}")
+        if self.track is not None:
+            from plurilabel.models.mlflow import log_run
+
+            self.steps.say(f"Logged run {log_run(model, self.track)} of {self.track} in MLflow")
         if self.as_json:
             notes = {name: note for name, note in model.notes.items() if name != "data"}
             print_json({"model": out, **notes})

@@ -86,6 +86,19 @@ class Evaluation(_Table, dict[str, float]):
             return self[ALIASES[name]]
         raise KeyError(name)
 
+    def worse_than(self, bounds: Mapping[str, float]) -> list[str]:
+        """The measures that are below their bounds, or above for a loss; NaN is worse, too."""
+        for name in bounds:
+            if name not in self and name not in ALIASES:
+                raise ValueError(f"{name} is not among the measures: {', '.join(self)}")
+        return [
+            name
+            for name, bound in bounds.items()
+            if not (
+                self[name] >= bound if get_measure(name).greater_is_better else self[name] <= bound
+            )
+        ]
+
     def to_frame(self) -> Any:
         """A pandas data frame with a row per measure: value and, with intervals, low and high."""
         columns: dict[str, list[float]] = {"value": list(self.values())}

@@ -18,8 +18,8 @@ from plurilabel.io.shared import imputer
 from plurilabel.learners import make_learner, set_seeds
 from plurilabel.learners.transformation import BinaryRelevance
 from plurilabel.model_selection.shared import splits_by
+from plurilabel.models._model_rows import row_texts
 from plurilabel.models._train import Training
-from plurilabel.models._train_data import row_texts
 from plurilabel.models._train_events import Progress
 from plurilabel.models._train_search import fitted
 
@@ -80,6 +80,8 @@ def find_issues(
     >>> issues.to_frame()[["label", "issue"]].values[0].tolist(), rows[issues.rows[0]]
     (['long', 'missing'], 'length 0.9972, age 0.9808')
     """
+    if reading.get("time") is not None:
+        raise ValueError("time= would sort the rows, whose numbers are reported: leave it out")
     run = Training(None, 0, False, False, None, random_state, progress or (lambda _: None))
     columns = {"text": text, "categorical": categorical}
     run.read(data, labels, reading, columns=columns, words=words, rows=(group, None))

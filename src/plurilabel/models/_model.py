@@ -25,9 +25,10 @@ from plurilabel._core.explanation.contributions import Contributions, Explanatio
 from plurilabel._core.explanation.explain import explain
 from plurilabel._core.html import html_table
 from plurilabel._core.words import counted, shortened
+from plurilabel.evaluation import write_model_report
 from plurilabel.io import TableEncoder
 from plurilabel.models._layers import AROUND, around, inside, kept, layers, renamed
-from plurilabel.models._model_rows import ModelRows, read_rows, rows_digest
+from plurilabel.models._model_rows import ModelRows, read_rows, row_texts, rows_digest
 from plurilabel.thresholds import ThresholdStrategy, never_empty
 
 _SCORES_AT_ONCE = 5_000_000  # rows times labels
@@ -351,7 +352,11 @@ class Model:
             yield safe_indexing(X, rows)
 
     def evaluate(
-        self, rows: ModelRows, *, per_label: bool = False
+        self,
+        rows: ModelRows,
+        *,
+        per_label: bool = False,
+        report: str | os.PathLike[str] | None = None,
     ) -> tuple[metrics.Evaluation, dict[str, Any] | None]:
         """Measures on rows that :meth:`read` has read with labels.
 
@@ -361,6 +366,8 @@ class Model:
             If they have a published test part, only that is used.
         per_label : bool, default=False
             Whether the counts and measures of each label are returned, too.
+        report : path, default=None
+            Write an HTML page here: :func:`plurilabel.evaluation.write_model_report`.
 
         Returns
         -------
@@ -373,6 +380,13 @@ class Model:
         scores = scores_or_none(self.estimator, X, Y.shape[1])
         labels = self.estimator.predict(X)
         table = metrics.per_label(Y, scores, labels, self.label_names) if per_label else None
+        if report is not None:
+            kinds = {} if self.encoder is None else io.column_kinds(self.encoder)
+            texts = [name for name, kind in kinds.items() if kind == "text"]
+            names, shown = self.label_names, row_texts(X, texts)
+            title = f"Evaluation of {type(self.learner).__name__}"
+            about: Any = {"title": title, "label_names": names, "instances": shown}
+            write_model_report(report, Y, scores, labels, **about)
         return metrics.evaluate(Y, scores, labels), table
 
     # rows ---------------------------------------------------------------------------------------

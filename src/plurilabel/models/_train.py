@@ -32,7 +32,7 @@ from plurilabel.learners import learner_text, make_learner, set_seeds
 from plurilabel.learners.lazy import MLkNN
 from plurilabel.model_selection.shared import held_out_rows
 from plurilabel.models._model import Model, scores_or_none
-from plurilabel.models._model_rows import rows_digest
+from plurilabel.models._model_rows import row_texts, rows_digest
 from plurilabel.models._train_data import (
     FEWEST_HELD_OUT,
     are_names,
@@ -42,7 +42,6 @@ from plurilabel.models._train_data import (
     guessed,
     label_notes,
     read_data,
-    row_texts,
     text_columns,
 )
 from plurilabel.models._train_events import Progress, Reporting

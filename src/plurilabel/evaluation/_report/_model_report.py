@@ -21,7 +21,7 @@ from plurilabel.metrics import evaluate, get_measure, per_label
 
 HEADLINES = ("micro_f1", "macro_f1", "subset_accuracy", "hamming_loss", "average_precision")
 BINS = 10
-MOST_ROWS, MOST_LABELS = 50, 2000  # in the tables
+MOST_ROWS, MOST_LABELS, MOST_NAMED = 50, 2000, 12  # in the tables, and beside dots
 
 
 def write_model_report(
@@ -87,10 +87,7 @@ def write_model_report(
         "headline": _headline(measures),
         "facts": [*facts, ("rows", f"{len(Y):,}"), ("labels", f"{len(names):,}")],
         "note": measures.note,
-        "measures": [
-            (capital(get_measure(name).title), ["↓↑"[get_measure(name).greater_is_better], value])
-            for name, value in ((name, f"{v:.4f}") for name, v in measures.items())
-        ],
+        "measures": _by_family(measures),
         "columns": list(table),
         "by_label": [
             (names[j], [_cell(column[j]) for column in table.values()])
@@ -115,6 +112,16 @@ def _headline(measures: Any) -> str:
     return capital(", ".join(f"{title} {value:.3f}" for title, value in found)) + "."
 
 
+def _by_family(measures: Any) -> list[tuple[str, list[Any]]]:
+    """Title and value of each measure, family by family."""
+    found: dict[str, list[Any]] = {}
+    for name, value in measures.items():
+        one = get_measure(name)
+        line = (f"{capital(one.title)} {'↓↑'[one.greater_is_better]}", [f"{value:.4f}"])
+        found.setdefault(capital(one.family), []).append(line)
+    return list(found.items())
+
+
 def _cell(value: Any) -> str:
     return f"{value:.3f}" if isinstance(value, float) else f"{value:,}"
 
@@ -132,6 +139,8 @@ def _charts(Y: Any, S: Any, known: Any, table: Any, names: Any) -> list[Chart]:
         )  # fmt: skip
         titles = [f"{name}: {value:.3f}" for name, value in zip(np.array(names)[there], f1[there])]
         chart.dots(positives[there][:MOST_LABELS], f1[there][:MOST_LABELS], "s0", titles)
+        few = [shortened(name, 20) for name in np.array(names)[there][:MOST_NAMED]]
+        chart.names(positives[there][:MOST_NAMED], f1[there][:MOST_NAMED], few)
         drawn.append(chart)
     if S is None or not Y[known].any():
         return drawn
