@@ -386,7 +386,7 @@ class Model:
             names, shown = self.label_names, row_texts(X, texts)
             title = f"Evaluation of {type(self.learner).__name__}"
             about: Any = {"title": title, "label_names": names, "instances": shown}
-            write_model_report(report, Y, scores, labels, **about)
+            write_model_report(report, Y, scores, labels, rows=rows.test, **about)
         return metrics.evaluate(Y, scores, labels), table
 
     # rows ---------------------------------------------------------------------------------------

@@ -437,7 +437,9 @@ class Training(Reporting):
             about: Any = {"title": f"Model of {self.data.name or 'data'}"}
             about |= {"facts": [("held out", self.how)], "instances": row_texts(X, self.texts)}
             names = self.data.label_names
-            write_model_report(self.report, Y, scores, labels, label_names=names, **about)
+            write_model_report(
+                self.report, Y, scores, labels, label_names=names, rows=self.test, **about
+            )
         self.guessing = guessed(self.Y, Y)
 
     def _fit_again(self, seconds: float) -> None:

@@ -32,6 +32,7 @@ def write_model_report(
     *,
     label_names: Sequence[str] | None = None,
     instances: Sequence[str] | None = None,
+    rows: Sequence[int] | None = None,
     title: str = "Evaluation",
     facts: Sequence[tuple[str, str]] = (),
     command: str = "",
@@ -53,6 +54,8 @@ def write_model_report(
     label_names : sequence of str, default=None
     instances : sequence of n texts, default=None
         Shown for the rows with the most wrong labels; by default only their numbers.
+    rows : sequence of n int, default=None
+        Numbers of the rows, by default from 0.
     title : str
     facts : sequence of (word, value), default=()
         Shown at the top.
@@ -95,7 +98,7 @@ def write_model_report(
         ],
         "hidden": max(0, len(names) - MOST_LABELS),
         "charts": _charts(Y, S, known, table, names),
-        "worst": _worst(Y, Z, S, known, names, instances),
+        "worst": _worst(Y, Z, S, known, names, instances, rows),
         "command": command,
         "repeat": list(versions().items()),
         "version": versions()["plurilabel"],
@@ -175,7 +178,7 @@ def _charts(Y: Any, S: Any, known: Any, table: Any, names: Any) -> list[Chart]:
 
 
 def _worst(
-    Y: Any, Z: Any, S: Any, known: Any, names: Any, instances: Sequence[str] | None
+    Y: Any, Z: Any, S: Any, known: Any, names: Any, instances: Any, numbers: Any
 ) -> list[dict[str, Any]]:
     """The rows with the most wrong labels; of equal ones those with the surest mistakes."""
     wrong = (Y != Z) & known
@@ -185,7 +188,7 @@ def _worst(
     order = np.lexsort((-sure, -counts))[:MOST_ROWS]
     return [
         {
-            "row": int(i),
+            "row": i if numbers is None else int(numbers[i]),
             "text": "" if instances is None else shortened(str(instances[i]), 400),
             "missed": [names[j] for j in np.flatnonzero(wrong[i] & (Y[i] == 1))],
             "added": [names[j] for j in np.flatnonzero(wrong[i] & (Y[i] == 0))],
