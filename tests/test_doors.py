@@ -63,7 +63,7 @@ def answers(tmp_path_factory):
     full.to_parquet(folder / "t.parquet")
     new.to_csv(folder / "new.csv", index=False)
     auto = AutoClassifier(portfolio="quick", cv=3, random_state=0).fit(frame, Y)
-    save_model(folder / "auto.skops", auto)
+    save_model(auto, folder / "auto.skops")
     options = {"quick": True, "holdout": 0}
     saved = folder / "m.skops"
     command(

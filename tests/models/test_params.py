@@ -146,7 +146,7 @@ def test_a_model_from_a_file_reads_and_writes_no_cache(tmp_path):
     steps = [("scale", StandardScaler()), ("learn", MLkNN(3))]
     learner = Pipeline(steps, memory=str(cache)).fit(X, Y)
     assert any(cache.rglob("*.pkl"))
-    save_model(tmp_path / "m.skops", Model(learner, NAMES, FEATURES))
+    save_model(Model(learner, NAMES, FEATURES), tmp_path / "m.skops")
     assert learner.memory == str(cache)
     loaded = load_model(tmp_path / "m.skops").estimator
     assert loaded.memory is None
@@ -154,7 +154,7 @@ def test_a_model_from_a_file_reads_and_writes_no_cache(tmp_path):
         path.write_bytes(b"anything")
     np.testing.assert_array_equal(loaded.fit(X, Y).predict(X), learner.predict(X))
     inner = BinaryRelevance(Pipeline([("c", LogisticRegression())], memory=str(cache))).fit(X, Y)
-    save_model(tmp_path / "m.skops", Model(inner, NAMES, FEATURES))
+    save_model(Model(inner, NAMES, FEATURES), tmp_path / "m.skops")
     loaded = load_model(tmp_path / "m.skops").estimator
     assert loaded.estimator.memory is None and loaded.estimators_[0].memory is None
 

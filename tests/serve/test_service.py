@@ -389,8 +389,8 @@ def test_pcut_is_not_asked_about_rows_of_several_clients():
 
 
 def test_a_store_belongs_to_one_model(tmp_path):
-    save_model(tmp_path / "a.skops", lazy())
-    save_model(tmp_path / "b.skops", lazy(40))
+    save_model(lazy(), tmp_path / "a.skops")
+    save_model(lazy(40), tmp_path / "b.skops")
     service = Service.open(tmp_path / "a.skops", store=tmp_path / "log.db")
     assert service.name == "a"
     service.close()

@@ -138,7 +138,7 @@ def test_model_file(tmp_path):
     data = datasets.make_multilabel(100, 5, 3, random_state=0)
     model = ThresholdClassifier(MLkNN(3), RiskControl(0.2), cv=2).fit(data.X, data.Y)
     names, features = [f"l{j}" for j in range(3)], [f"x{j}" for j in range(5)]
-    save_model(tmp_path / "m.skops", Model(model, names, features))
+    save_model(Model(model, names, features), tmp_path / "m.skops")
     loaded = load_model(tmp_path / "m.skops").estimator
     np.testing.assert_array_equal(loaded.predict(data.X), model.predict(data.X))
 

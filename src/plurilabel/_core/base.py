@@ -46,7 +46,13 @@ from plurilabel._core.blocks import (
     short_indices,
 )
 from plurilabel._core.compat import check_params, check_sample_weight
-from plurilabel._core.explanation.contributions import Given, Parts, checked_given, occlusion
+from plurilabel._core.explanation.contributions import (
+    Explanations,
+    Given,
+    Parts,
+    checked_given,
+    occlusion,
+)
 from plurilabel._core.fitted import Declared, count, flag, values
 from plurilabel._core.labels import (
     LabelMatrix,
@@ -65,7 +71,7 @@ from plurilabel._core.labels import (
     tag_matrix,
 )
 from plurilabel._core.unknown import UnknownLabels, known_part
-from plurilabel._core.words import check_unicode
+from plurilabel._core.words import FRACTIONS, check_unicode
 
 __all__ = [
     "CUTS",
@@ -233,12 +239,12 @@ class MultiLabelClassifier(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
         -------
         list of explanations, one for each row of X
             :class:`~plurilabel.inspection.Contributions`, or a class of the learner's own with
-            the same attributes; ``print`` shows one.
+            the same attributes; ``print`` shows one, or all.
         """
         X, d = self._validate_predict(X), self.n_features_in_
         if feature_names is None:
             feature_names = getattr(self, "feature_names_in_", default_feature_names(d))
-        return self._explain(X, checked_given(feature_names, reference, d))
+        return Explanations(self._explain(X, checked_given(feature_names, reference, d)))
 
     def score(self, X: ArrayLike, y: Any, sample_weight: ArrayLike | None = None) -> float:
         """Subset accuracy: the share of the instances whose label set is predicted exactly.
@@ -377,7 +383,10 @@ class MultiLabelClassifier(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
             self.classes_ = np.arange(max(2, Y.shape[1]))
         else:
             assert_all_finite(flat, input_name="y")
-            check_classification_targets(flat)
+            try:
+                check_classification_targets(flat)
+            except ValueError as error:
+                raise ValueError(f"{str(error).rstrip('.')}; {FRACTIONS}") from None
             self.classes_ = np.unique(flat if classes is None else np.asarray(classes))
             names = [str(c) for c in self.classes_]
             check_unicode(names, "the classes of y")

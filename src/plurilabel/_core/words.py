@@ -18,6 +18,13 @@ NO_YES = {"0": 0, "1": 1, "false": 0, "true": 1, "no": 0, "yes": 1, "n": 0, "y":
 """Words for absent and present in a file, in lower case."""
 
 
+FRACTIONS = (
+    "fractions are not labels: cut them, as in y >= 0.5, or learn them as grades or degrees with "
+    "plurilabel.graded"
+)
+"""What to do with numbers between 0 and 1 in the place of labels."""
+
+
 def no_formula(cell: Any) -> Any:
     """A cell of a CSV file, with a ``'`` before text that a spreadsheet would take for a formula.
 

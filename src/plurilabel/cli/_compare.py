@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from plurilabel.cli._data import (
+    check_names,
     data_options,
     find,
     is_standard,
@@ -107,6 +108,7 @@ def compare(
     plurilabel compare films.csv --labels tags --out films
     """
     passed = {name: options.pop(name) for name in TO_COMPARE}
+    check_names(measures, learners)
     # options for reading are for the files only, if there are any
     only_names = all([is_standard(one) for one in data])
     tables = [
@@ -158,8 +160,7 @@ def _plan(
     with about_option("--cv"):
         folds = _folds(cv)
     with about_option("--measures"):
-        wanted = names_in(measures)
-        check_measures(wanted)
+        wanted = None if measures is None else check_measures(names_in(measures))
     with about_option("--search-measure"):
         get_scorer(search_measure)
     with about_option("--learners"):

@@ -1,6 +1,6 @@
 """Inspection: explanations, labels that are probably wrong, plots."""
 
-from plurilabel._core.explanation.contributions import Contributions, Explained
+from plurilabel._core.explanation.contributions import Contributions, Explained, Explanations
 from plurilabel._core.explanation.explain import explain
 from plurilabel._core.explanation.marks import MarkedText
 from plurilabel._core.roster import publish
@@ -19,6 +19,7 @@ __all__ = [
     "Contributions",
     "CooccurrenceDisplay",
     "Explained",
+    "Explanations",
     "InstanceScoresDisplay",
     "LabelConfusionDisplay",
     "LabelIssues",

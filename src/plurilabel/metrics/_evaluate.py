@@ -12,6 +12,7 @@ from scipy import sparse
 
 from plurilabel._core.base import LabelMatrix, column_names, names_or_default
 from plurilabel._core.html import html_table
+from plurilabel._core.names import ALIASES
 from plurilabel._core.scores import check_count
 from plurilabel._core.words import aligned, counted
 from plurilabel.metrics._auc import auc_of, label_auc
@@ -79,6 +80,24 @@ class Evaluation(_Table, dict[str, float]):
         super().__init__(values)
         self.intervals, self.confidence = dict(intervals or {}), confidence
         self.note, self.n_unknown = note, n_unknown
+
+    def __missing__(self, name: str) -> float:
+        if name in ALIASES:  # as scikit-learn spells it
+            return self[ALIASES[name]]
+        raise KeyError(name)
+
+    def worse_than(self, bounds: Mapping[str, float]) -> list[str]:
+        """The measures that are below their bounds, or above for a loss; NaN is worse, too."""
+        for name in bounds:
+            if name not in self and name not in ALIASES:
+                raise ValueError(f"{name} is not among the measures: {', '.join(self)}")
+        return [
+            name
+            for name, bound in bounds.items()
+            if not (
+                self[name] >= bound if get_measure(name).greater_is_better else self[name] <= bound
+            )
+        ]
 
     def to_frame(self) -> Any:
         """A pandas data frame with a row per measure: value and, with intervals, low and high."""

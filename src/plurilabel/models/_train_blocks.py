@@ -27,7 +27,8 @@ from plurilabel.io.shared import imputer, is_table, table_module, typed_frame
 from plurilabel.learners import learner_text, make_learner
 from plurilabel.learners.lazy import MLkNN
 from plurilabel.models._model import Model
-from plurilabel.models._train import Training, most_frequent
+from plurilabel.models._train import Training
+from plurilabel.models._train_data import most_frequent
 
 THREADS = "threads"
 PATIENCE = 10  # seconds, for a scheduler to answer

@@ -37,7 +37,7 @@ from plurilabel._core.base import (
 )
 from plurilabel._core.blocks import dense
 from plurilabel._core.compat import HasMethods, StrOptions, rows_of_params, safe_indexing
-from plurilabel._core.explanation.contributions import Contributions
+from plurilabel._core.explanation.contributions import Contributions, Explanations
 from plurilabel._core.explanation.explain import explain
 from plurilabel._core.fitted import Declared, one_of
 from plurilabel._core.scores import score_matrix, score_method
@@ -122,9 +122,9 @@ class OpenWrapper(Wrapper):
         found = explain(self.estimator_, X, feature_names=feature_names, reference=reference)
         names = tuple(map(str, self.label_names_))
         if not self._explained:
-            return [_with_names(one, names) for one in found]
+            return Explanations(_with_names(one, names) for one in found)
         scales = (self._explained,) * len(names)
-        return [
+        return Explanations(
             Contributions(
                 names,
                 scores,
@@ -135,7 +135,7 @@ class OpenWrapper(Wrapper):
                 getattr(one, "text", None),
             )
             for one, scores in zip(found, self._validated_scores(X))
-        ]
+        )
 
     def _validate_X(self, X: Any, *, reset: bool) -> Any:
         if X is None:

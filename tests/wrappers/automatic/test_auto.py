@@ -376,7 +376,7 @@ def test_model_files(fitted, tmp_path):
 
     model = clone(fitted).set_params(portfolio=MEMBERS).fit(X, Y)
     path = tmp_path / "m.skops"
-    plurilabel.save(path, model)
+    plurilabel.save(model, path)
     loaded = plurilabel.load(path).estimator
     assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
     assert_array_equal(loaded.predict(X), model.predict(X))

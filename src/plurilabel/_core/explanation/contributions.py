@@ -196,6 +196,35 @@ class Contributions(Explained):
         return table + "".join(self.marked(int(j))._repr_html_() for j in first)
 
 
+class Explanations(list[Any]):
+    """The explanations of several instances: a list that prints as they do, one after the other.
+
+    Examples
+    --------
+    >>> from plurilabel import MLkNN
+    >>> learner = MLkNN(1).fit([[0.0], [1.0], [2.0]], [["sea"], ["sea", "sun"], ["sun"]])
+    >>> learner.explain([[0.0], [2.0]])
+    row 0
+    label  score      odds  neighbours for (distance)
+    sea    0.667         2  0 (0)
+    sun    0.500         1  -
+    <BLANKLINE>
+    row 1
+    label  score      odds  neighbours for (distance)
+    sun    0.667         2  2 (0)
+    sea    0.500         1  -
+    """
+
+    def __repr__(self) -> str:
+        if len(self) == 1:
+            return str(self[0])
+        return "\n\n".join(f"row {i}\n{one}" for i, one in enumerate(self)) or "[]"
+
+    def _repr_html_(self) -> str:
+        parts = (f"<p>row {i}</p>{one._repr_html_()}" for i, one in enumerate(self))
+        return "".join(parts) if len(self) != 1 else self[0]._repr_html_()
+
+
 def _sentence(scale: str) -> str:
     if scale == OCCLUSION:
         return f"Each part is the {OCCLUSION}."

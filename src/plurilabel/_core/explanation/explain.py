@@ -19,6 +19,7 @@ from plurilabel._core.base import column_names, default_feature_names, default_l
 from plurilabel._core.blocks import dense, refuse_dates
 from plurilabel._core.explanation.contributions import (
     Contributions,
+    Explanations,
     Given,
     Parts,
     checked_given,
@@ -56,7 +57,7 @@ def explain(
     -------
     list of explanations, one for each row of X
         :class:`Contributions`, or a class of the learner's own that has the same attributes, such
-        as the neighbours of ``plurilabel.learners.Explanation``. ``print`` shows one.
+        as the neighbours of ``plurilabel.learners.Explanation``. ``print`` shows one, or all.
 
     See Also
     --------
@@ -79,13 +80,14 @@ def explain(
     if isinstance(estimator, Pipeline):
         found, texts = _explain_pipeline(estimator, X, feature_names, reference), texts_of(X)
         if texts is None:
-            return found
-        return [
+            return Explanations(found)
+        return Explanations(
             replace(one, text=text) if isinstance(one, Contributions) else one
             for one, text in zip(found, texts)
-        ]
+        )
     if hasattr(estimator, "explain"):
-        return estimator.explain(X, feature_names=feature_names, reference=reference)
+        found = estimator.explain(X, feature_names=feature_names, reference=reference)
+        return Explanations(found)
     check_is_fitted(estimator)
     names: Any = feature_names if feature_names is not None else column_names(X)
     refuse_dates(X, "X")
@@ -95,10 +97,10 @@ def explain(
     given = checked_given(default_feature_names(d) if names is None else names, reference, d)
     scores = np.asarray(label_scores(estimator, checked), dtype=np.float64)
     labels = default_label_names(scores.shape[1])
-    return [
+    return Explanations(
         _parts_of(estimator, checked[i : i + 1], given).said_of(scores[i], labels)
         for i in range(n)
-    ]
+    )
 
 
 def _parts_of(estimator: Any, x: Any, given: Given) -> Parts:
