@@ -34,7 +34,7 @@ from plurilabel import (
 )
 from plurilabel.datasets import UnknownLabels, make_multilabel
 from plurilabel.metrics import get_measure, measure_names
-from plurilabel.wrappers.automatic import _auto
+from plurilabel.wrappers.automatic import _auto, _pool
 from plurilabel.wrappers.automatic._copies import warn_of_copies
 from plurilabel.wrappers.automatic._ensemble import (
     FEWEST_ENTRIES,

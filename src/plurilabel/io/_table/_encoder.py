@@ -105,6 +105,7 @@ def word_features(
     stop_words: str | Sequence[str] | None = None,
     min_count: int = 1,
     subwords: bool = False,
+    sublinear: bool = False,
 ) -> Any:
     """Make a transformer of texts, for ``words`` of :func:`table_encoder`.
 
@@ -118,6 +119,8 @@ def word_features(
         Words that occur in fewer rows are ignored.
     subwords : bool, default=False
         Whether parts of words, of 3 to 5 letters, are features, too.
+    sublinear : bool, default=False
+        Whether a word that occurs k times in a text counts 1 + log k instead of k.
 
     Returns
     -------
@@ -133,11 +136,12 @@ def word_features(
     stop: Any = stop_words
     if stop is not None and stop != "english":
         stop = [word.lower() for word in stop]
-    words = TfidfVectorizer(ngram_range=(1, ngrams), stop_words=stop, min_df=min_count)
+    options: dict[str, Any] = {"min_df": min_count, "sublinear_tf": sublinear}
+    words = TfidfVectorizer(ngram_range=(1, ngrams), stop_words=stop, **options)
     if not subwords:
         return words
     parts = TfidfVectorizer(
-        analyzer="char_wb", ngram_range=(3, 5), min_df=min_count, max_features=MOST_SUBWORDS
+        analyzer="char_wb", ngram_range=(3, 5), max_features=MOST_SUBWORDS, **options
     )
     return make_union(words, parts)
 
