@@ -77,9 +77,8 @@ def candidates(X: Any, Y: LabelMatrix, portfolio: str, seed: int) -> list[Candid
     tried = _for_sparse(size, seed) if sparse.issparse(X) else _for_dense(size, seed)
     if portfolio == "quick":
         quick = [one for one in tried if one.seconds <= QUICK and one.name in _QUICK]
-        if size.sparse:
-            quick += [one for one in tried if one.path]
-        else:  # all take next to nothing
+        quick += [one for one in tried if one.path]
+        if not size.sparse:  # all take next to nothing: there is no race
             quick = [replace(one, family="") for one in quick]
         return quick or [min(tried, key=lambda one: one.seconds)]
     return sorted(tried, key=lambda one: (not one.path, one.seconds))
@@ -193,9 +192,12 @@ def _linear(s: Size, name: str, loss: str, costs: Sequence[float]) -> list[Candi
     """Linear models of all labels at once, along C; of these small weights are dropped."""
     cost = 0.01 + 1.5e-8 * s.stored * s.q
     return [
-        Candidate(f"{name}, C={C:g}", OneVsAllLinear(loss=loss, C=C), cost, family=name, path=True)
+        Candidate(
+            f"{name}, C={C:g}", OneVsAllLinear(loss=loss, C=C, prune=0.02), cost, family=name,
+            path=True,
+        )
         for C in costs
-    ]
+    ]  # fmt: skip
 
 
 def _forests(s: Size, seed: int) -> list[Candidate]:

@@ -22,6 +22,7 @@ from plurilabel.wrappers.automatic._ensemble import (
 ROWS = 50  # at least, that the race is decided by
 BLOCKS = 10  # of rows: values of two learners on each are pairs
 LEVEL = 0.05  # of the test
+SHARE = 0.2  # at most, of a learner that is behind in the mean with the others
 
 
 def folds_of_race(sizes: Sequence[int]) -> int:
@@ -68,10 +69,10 @@ def dropped(
     ]  # fmt: skip
     level = [j for j in of_blocks if j not in behind]
     value_of = value_function(measure, cut, Y)
-    total = sum((forms[j] for j in level), 0.0)
-    before = value_of(total / len(level))
+    mean = sum((forms[j] for j in level), 0.0) / len(level)
+    before, share = value_of(mean), min(SHARE, 1 / (len(level) + 1))
     for j in behind:
-        if not value_of((total + forms[j]) / (len(level) + 1)) > before:
+        if not value_of((1 - share) * mean + share * forms[j]) > before:
             why[j] = "behind the best, and no help to it"
     return why, list(values)
 
