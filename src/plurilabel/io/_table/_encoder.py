@@ -114,6 +114,7 @@ def word_features(
     min_count: int = 1,
     subwords: bool = False,
     encoder: str | TextEncoder | None = None,
+    sublinear: bool = False,
 ) -> Any:
     """Make a transformer of texts, for ``words`` of :func:`table_encoder`.
 
@@ -131,6 +132,8 @@ def word_features(
         Vectors in place of words, by a name as :func:`plurilabel.text.make_encoder` takes it.
         ``"tfidf+"`` before the name for both beside each other; other parameters are for the
         words, and need that.
+    sublinear : bool, default=False
+        Whether a word that occurs k times in a text counts 1 + log k instead of k.
 
     Returns
     -------
@@ -149,16 +152,17 @@ def word_features(
     if isinstance(encoder, str):
         encoder = make_encoder(encoder.removeprefix(BESIDE))
     if encoder is not None and not beside:
-        if (ngrams, stop_words, min_count, subwords) != (1, None, 1, False):
+        if (ngrams, stop_words, min_count, subwords, sublinear) != (1, None, 1, False, False):
             raise ValueError("ngrams, stop_words, min_count and subwords are for words; use "
                              "them with encoder='tfidf+...'")  # fmt: skip
         return encoder
     stop: Any = stop_words
     if stop is not None and stop != "english":
         stop = [word.lower() for word in stop]
-    words = TfidfVectorizer(ngram_range=(1, ngrams), stop_words=stop, min_df=min_count)
+    options: dict[str, Any] = {"min_df": min_count, "sublinear_tf": sublinear}
+    words = TfidfVectorizer(ngram_range=(1, ngrams), stop_words=stop, **options)
     parts = TfidfVectorizer(
-        analyzer="char_wb", ngram_range=(3, 5), min_df=min_count, max_features=MOST_SUBWORDS
+        analyzer="char_wb", ngram_range=(3, 5), max_features=MOST_SUBWORDS, **options
     )
     every = [words, *([parts] if subwords else []), *([encoder] if beside else [])]
     return make_union(*every) if len(every) > 1 else words

@@ -142,7 +142,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         X : data frame, array of shape (n, d), or sequence of n texts
         y : ignored
         """
-        self._fit(self.typed_rows(X))
+        typed = self.typed_rows(X)
+        self._prepare(typed).fit(typed.frame)
         return self
 
     def fit_transform(self, X: Any, y: Any = None, **params: Any) -> Any:  # noqa: ARG002
@@ -153,7 +154,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         ndarray or csr_array of shape (n, features)
         """
         typed = self.typed_rows(X)
-        return self._matrix(self._fit(typed).transform(typed.frame))
+        return self._matrix(self._prepare(typed).fit_transform(typed.frame))
 
     def transform(self, X: Any) -> Any:
         """Encode the rows of a table, or texts.
@@ -220,7 +221,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             used = [name for name in columns if name not in drop]
             return typed_frame(table.frame, used, text, categorical, commas=table.commas)
 
-    def _fit(self, typed: Typed) -> ColumnTransformer:
+    def _prepare(self, typed: Typed) -> ColumnTransformer:
+        """Remember the columns; returns their transformer, not fitted."""
         self.kinds_, self.written_, self.left_out_ = typed.kinds, typed.written, typed.left_out
         self.feature_names_in_ = np.array(list(typed.kinds), dtype=object)
         self.n_features_in_ = len(typed.kinds)
@@ -229,8 +231,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             raise ValueError("words is for columns of text, got none; name them with text=[...]")
         if numbers is None:
             numbers = make_pipeline(imputer(), MinMaxScaler()) if has_text else imputer()
-        transformer = column_transformer(typed.frame, typed.kinds, numbers, self.words)
-        self.transformer_ = transformer.fit(typed.frame)
+        self.transformer_ = column_transformer(typed.frame, typed.kinds, numbers, self.words)
         return self.transformer_
 
     def _matrix(self, encoded: Any) -> Any:
