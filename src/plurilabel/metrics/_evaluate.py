@@ -359,27 +359,31 @@ def _as_floats(scores: Any) -> tuple[Any, bool]:
 class PerLabel(_Table, dict[str, NDArray[Any]]):
     """Columns by name, with one entry per label: a dict that prints as a table.
 
-    The names of the labels are in ``label_names``.
+    The names of the labels are in ``label_names``. In a table of something else, ``of`` says of
+    what.
     """
 
     def __init__(
-        self, columns: Mapping[str, NDArray[Any]] = {}, label_names: Sequence[str] = ()
+        self,
+        columns: Mapping[str, NDArray[Any]] = {},
+        label_names: Sequence[str] = (),
+        of: str = "label",
     ) -> None:
         super().__init__(columns)
-        self.label_names = list(label_names)
+        self.label_names, self.of = list(label_names), of
         more = len(self.label_names) - _SHOWN
-        self.note = f"... and {more} more labels" if more > 0 else ""
+        self.note = f"... and {more} more {of}s" if more > 0 else ""
 
     def to_frame(self) -> Any:
         """A pandas data frame with one row per label."""
-        return _data_frame(self, self.label_names, "label")
+        return _data_frame(self, self.label_names, self.of)
 
     def _table(self) -> list[list[str]]:
         rows = []
         for j, name in enumerate(self.label_names[:_SHOWN]):
             cells = [column[j] for column in self.values()]
             rows.append([name, *(f"{c:.4f}" if isinstance(c, float) else str(c) for c in cells)])
-        return [["label", *self], *rows]
+        return [[self.of, *self], *rows]
 
 
 def per_label(
