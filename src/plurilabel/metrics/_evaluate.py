@@ -15,7 +15,7 @@ from plurilabel._core.html import html_table
 from plurilabel._core.scores import check_count
 from plurilabel._core.words import aligned, counted
 from plurilabel.metrics._auc import auc_of, label_auc
-from plurilabel.metrics._bootstrap import intervals_of
+from plurilabel.metrics._bootstrap import percentiles, samples_of
 from plurilabel.metrics._inputs import (
     ScoreMatrix,
     Terms,
@@ -172,13 +172,13 @@ def evaluate(
         check_count(bootstrap, "bootstrap")
     if not 0 < confidence < 1:
         raise ValueError(f"confidence must lie strictly between 0 and 1, got {confidence!r}")
-    given = _checked("evaluate", Y_true, scores, labels, top, propensities)
-    Y, Z, S, *_, measures = given
-    result = {measure.name: given.value(measure) for measure in measures}
+    given = checked_inputs("evaluate", Y_true, scores, labels, top, propensities)
+    Y = given.Y
+    result = {measure.name: given.value(measure) for measure in given.measures}
     intervals = None
     if bootstrap is not None:
-        terms = {one.name: given.terms(one) for one in measures if one.average == "instances"}
-        intervals = intervals_of(measures, terms, Y, Z, S, bootstrap, confidence, random_state)
+        sampled = given.samples(bootstrap, random_state)
+        intervals = {name: percentiles(values, confidence) for name, values in sampled.items()}
     n_unknown = getattr(Y, "n_unknown", 0)
     note = _note(Y.shape[0], _count_without_labels(Y), n_unknown)
     return Evaluation(result, intervals, confidence if intervals else None, note, n_unknown)
@@ -207,8 +207,13 @@ class _Given(NamedTuple):
         assert self.counts is not None
         return value_of_counts(measure, self.counts)
 
+    def samples(self, n_samples: int, random_state: Any) -> dict[str, NDArray[np.float64]]:
+        """Values of all measures in bootstrap samples of the instances."""
+        terms = {m.name: self.terms(m) for m in self.measures if m.average == "instances"}
+        return samples_of(self.measures, terms, self.Y, self.Z, self.S, n_samples, random_state)
 
-def _checked(
+
+def checked_inputs(
     caller: str, Y_true: Any, scores: Any, labels: Any, top: Sequence[int], propensities: Any
 ) -> _Given:
     if scores is None and labels is None:
@@ -293,7 +298,7 @@ class MeasureSums:
     ) -> Self:
         """Sum up some rows; parameters as in :func:`~plurilabel.metrics.evaluate`."""
         scores, is_labels = _as_floats(scores)
-        given = _checked("MeasureSums", Y_true, scores, labels, top, propensities)
+        given = checked_inputs("MeasureSums", Y_true, scores, labels, top, propensities)
         Y, counts, table = given.Y, given.counts, None
         n, q = Y.shape
         terms = {
