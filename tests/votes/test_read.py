@@ -16,7 +16,7 @@ WIDE = "id,text,emotion,A,B\n1,so,joy,0,3\n1,so,fear,,1\n2,la,joy,2,\n2,la,fear,
 def test_wide_and_long_tables(tmp_path):
     path = tmp_path / "wide.csv"
     path.write_text(WIDE)
-    votes = read_votes(path, row="id", label="emotion", cut=0)
+    votes = read_votes(path, row="id", label="emotion", sources=["A", "B"], cut=0)
     assert votes.row_names == (1, 2) and votes.source_names == ("A", "B")
     assert_array_equal(votes.matrix("A"), [[np.nan, 0], [0, 1]])
     assert_array_equal(votes.matrix("B"), [[1, 1], [0, np.nan]])
@@ -29,9 +29,13 @@ def test_wide_and_long_tables(tmp_path):
         for source in "AB":
             assert_array_equal(again.matrix(source), votes.matrix(source))
     with pytest.raises(ValueError, match="got 2; grades need a cut"):
-        read_votes(path, row="id", label="emotion")
+        read_votes(path, row="id", label="emotion", sources="[AB]")
     with pytest.raises(ValueError, match="no column 'emotions'; did you mean 'emotion'"):
         read_votes(path, row="id", label="emotions")
+    with pytest.raises(ValueError, match="label needs sources, or source and value"):
+        read_votes(path, row="id", label="emotion")
+    with pytest.raises(ValueError, match="no column of the pattern sources='C"):
+        read_votes(path, row="id", label="emotion", sources="C*")
 
 
 def test_answers_of_models(tmp_path):
@@ -76,7 +80,7 @@ def test_label_studio(tmp_path):
 
 def test_brighter(data_folder):
     path = data_folder / "brighter" / "swe-individuals.csv.gz"
-    votes = read_votes(path, row="text_id", label="emotion", cut=0)
+    votes = read_votes(path, row="text_id", label="emotion", sources="Annotator-*", cut=0)
     frame = pd.read_csv(path)
     names = [f"Annotator-{i}" for i in (1, 2, 3)]
     assert votes.source_names == tuple(names) and votes.shape == (frame.text_id.nunique(), 6)

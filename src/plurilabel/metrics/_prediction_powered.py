@@ -119,9 +119,10 @@ def prediction_powered(
         )
     ]  # fmt: skip
     values, intervals = {}, {}
-    half = student.ppf((1 + confidence) / 2, len(audited) - 1)
+    n = len(audited)
+    half = student.ppf((1 + confidence) / 2, n - 1)
     for name in parts[0][0]:
-        values[name], error = _combined(*((value[name], drawn[name]) for value, drawn in parts))
+        values[name], error = _combined(n, *((value[name], drawn[name]) for value, drawn in parts))
         intervals[name] = values[name] - half * error, values[name] + half * error
     note = f"{len(audited):,} audited rows and {len(others):,} with machine-made labels"
     return Evaluation(values, intervals, confidence, note)
@@ -144,8 +145,8 @@ def _rows_of(matrix: Any, rows: Any, n: int) -> Any:
     return matrix[rows]
 
 
-def _combined(true: Any, machine: Any, others: Any) -> tuple[float, float]:
-    """The measure and its standard error, with the weight of the least variance."""
+def _combined(n: int, true: Any, machine: Any, others: Any) -> tuple[float, float]:
+    """The measure and its standard error, of n audited rows, by the weight of least variance."""
     A, B, C = (drawn for _, drawn in (true, machine, others))
     defined = ~(np.isnan(A) | np.isnan(B) | np.isnan(C))
     A, B, C = A[defined], B[defined], C[defined]
@@ -154,4 +155,4 @@ def _combined(true: Any, machine: Any, others: Any) -> tuple[float, float]:
     spread = B.var() + C.var()
     w = float(np.clip(np.cov(A, B, bias=True)[0, 1] / spread, 0, 1)) if spread > 0 else 0.0
     value = true[0] + (w * (others[0] - machine[0]) if w else 0.0)
-    return float(value), float(np.std(A - w * B + w * C, ddof=1))
+    return float(value), float(np.std(A - w * B + w * C, ddof=1) * np.sqrt(n / (n - 1)))

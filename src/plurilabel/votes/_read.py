@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 import json
 import os
 from collections.abc import Sequence
@@ -24,7 +25,7 @@ def read_votes(
     source: str | None = None,
     value: str | None = None,
     answer: str | None = None,
-    sources: Sequence[str] | None = None,
+    sources: Sequence[str] | str | None = None,
     cut: float | None = None,
     label_names: Sequence[str] | None = None,
 ) -> Votes:
@@ -50,8 +51,8 @@ def read_votes(
         Column that identifies the row, such as an id or the text.
     label, source, value, answer : str, optional
         Columns of the table, as above.
-    sources : sequence of str, optional
-        Columns of sources; by default all columns of numbers but ``row``.
+    sources : sequence of str or str, optional
+        Columns of sources, or a pattern of their names such as ``"annotator_*"``.
     cut : float, optional
         For grades: values above it are a yes, others a no. Without it they are probabilities.
     label_names : sequence of str, optional
@@ -76,6 +77,10 @@ def read_votes(
     if row is None:
         return _label_studio(path, label_names)
     frame = open_frame(path, as_text=[answer] if answer else ()).frame
+    if isinstance(sources, str):
+        pattern, sources = sources, fnmatch.filter(frame.columns, sources)
+        if not sources:
+            raise ValueError(f"the table has no column of the pattern sources={pattern!r}")
     for name in (row, label, source, value, answer, *(sources or ())):
         if name is not None and name not in frame.columns:
             close = similar(name, list(frame.columns))
@@ -88,11 +93,8 @@ def read_votes(
     if source is not None and value is not None:
         v = _graded(frame[value], cut)
         return Votes.from_long(frame[row], frame[label], frame[source], v)
-    if source is not None or value is not None:
-        raise ValueError("source needs value or answer, and value needs source")
-    if sources is None:
-        numbers = frame.select_dtypes("number").columns
-        sources = [name for name in numbers if name not in (row, label)]
+    if source is not None or value is not None or sources is None:
+        raise ValueError("label needs sources, or source and value")
     columns = {name: _graded(frame[name], cut) for name in sources}
     return Votes.from_wide(frame[row], frame[label], columns)
 
