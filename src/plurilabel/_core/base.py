@@ -70,6 +70,7 @@ from plurilabel._core.labels import (
     sparse_or_as_is,
     tag_matrix,
 )
+from plurilabel._core.soft import is_soft, needs_copies, soft_copies
 from plurilabel._core.unknown import UnknownLabels, known_part
 from plurilabel._core.words import FRACTIONS, check_unicode
 
@@ -323,6 +324,12 @@ class MultiLabelClassifier(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
         filled, unknown = known_part(y)
         if unknown is not None and not self.accepts_unknown_labels:
             raise ValueError(_needs_all_labels(self, unknown))
+        if is_soft(y):
+            raise ValueError(
+                f"y must hold only 0 and 1, got numbers between them: {type(self).__name__} has "
+                "no sample_weight, by which plurilabel.datasets.soft_copies gives soft labels to "
+                "other learners"
+            )
         Y = self._encode(filled, classes)
         check_consistent_length(X, Y)
         if unknown is None:
@@ -444,13 +451,17 @@ class WeightedFit(MultiLabelClassifier):
         ----------
         X : array-like or sparse matrix of shape (n, d), or data frame
         y : 0/1 matrix of shape (n, q), dense, sparse or a data frame; or 1-D classes
-        sample_weight : array-like of shape (n,), default=None
-            Weight of each instance, not negative; None is 1 for all.
+            Probabilities between 0 and 1 are soft labels, learned from weighted copies of the
+            instances: see :func:`plurilabel.datasets.soft_copies`.
+        sample_weight : array-like of shape (n,) or (n, q), default=None
+            Weight of each instance, or of each of its labels, not negative; None is 1 for all.
 
         Returns
         -------
         self
         """
+        if needs_copies(y, sample_weight):
+            X, y, sample_weight = soft_copies(X, y, sample_weight)
         self._fit(*with_weights(*self._validate_fit(X, y), sample_weight))
         return self
 

@@ -158,7 +158,7 @@ def known_part(Y: Any) -> tuple[Any, Any]:
     if isinstance(Y, UnknownLabels):
         return (Y.Y, Y.unknown) if Y.n_unknown else (Y.Y, None)
     Y = on_host(Y)
-    array = _possibly_unknown(Y)
+    array = number_matrix(Y)
     unknown = None if array is None else _is_unknown(array)
     if array is None or unknown is None or not unknown.any():
         return Y, None
@@ -167,8 +167,8 @@ def known_part(Y: Any) -> tuple[Any, Any]:
     return filled, unknown
 
 
-def _possibly_unknown(Y: Any) -> NDArray[Any] | None:
-    """Y as a matrix, if it is of a type that can hold unknown labels."""
+def number_matrix(Y: Any) -> NDArray[Any] | None:
+    """Y as a matrix, if it is of a type that can hold unknown or soft labels."""
     if sparse.issparse(Y) or isinstance(Y, np.ma.MaskedArray):
         return None
     if isinstance(Y, np.ndarray) and Y.dtype.kind not in "fO":

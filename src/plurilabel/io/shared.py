@@ -5,7 +5,7 @@ from plurilabel.io._mat import mat_variables
 from plurilabel.io._sparse_text import xmc_blocks
 from plurilabel.io._table._csv import header_separator, sniff
 from plurilabel.io._table._encoder import imputer, is_dense, uncentred
-from plurilabel.io._table._frame import CellError, check_escapes, table_module
+from plurilabel.io._table._frame import CellError, check_escapes, open_frame, table_module
 from plurilabel.io._table._kinds import needs_encoding, typed_frame
 from plurilabel.io._table._labels import tag_column
 from plurilabel.io._table._notation import MISSING, CellReader
@@ -37,6 +37,7 @@ __all__ = [
     "kinds_text",
     "mat_variables",
     "needs_encoding",
+    "open_frame",
     "opened",
     "sniff",
     "table_module",

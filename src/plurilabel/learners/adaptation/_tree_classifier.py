@@ -22,6 +22,7 @@ from plurilabel._core.explanation.contributions import Given, Parts
 from plurilabel._core.explanation.models import path_parts
 from plurilabel._core.fitted import Declared, numbers
 from plurilabel._core.limits import check_size
+from plurilabel._core.soft import needs_copies, soft_copies
 from plurilabel._core.unknown import UnknownLabels
 
 BLOCK = 2**17  # numbers in a block of the answer: small enough to stay in the cache over all trees
@@ -68,13 +69,16 @@ class TreeClassifier(ProbabilisticClassifier):
         X : array-like or sparse matrix of shape (n, d), or data frame
             Dense features may be missing (NaN).
         y : 0/1 matrix of shape (n, q), dense, sparse or a data frame; or 1-D classes
-            Sparse labels are made dense: the engine requires it.
-        sample_weight : array-like of shape (n,), default=None
+            Sparse labels are made dense: the engine requires it. Probabilities between 0 and 1
+            are soft labels: see :func:`plurilabel.datasets.soft_copies`.
+        sample_weight : array-like of shape (n,) or (n, q), default=None
 
         Returns
         -------
         self
         """
+        if needs_copies(y, sample_weight):
+            X, y, sample_weight = soft_copies(X, y, sample_weight)
         X, Y = self._validate_fit(X, y)
         self._fit(X, Y, sample_weight)
         return self
