@@ -50,19 +50,6 @@ def key_of(*values: Any, fitted: bool = False, versions: bool = True) -> str:
     ------
     NoKey
         If there is a function that cannot be imported, or an object that cannot be pickled.
-
-    Examples
-    --------
-    >>> from plurilabel import MLkNN
-    >>> from plurilabel._core.keys import key_of
-    >>> key_of(MLkNN(7)) == key_of(MLkNN(n_neighbors=7))
-    True
-    >>> key_of(MLkNN(7)) == key_of(MLkNN(9))
-    False
-    >>> key_of(lambda x: x)
-    Traceback (most recent call last):
-    ...
-    plurilabel._core.keys.NoKey: <lambda> cannot be imported by its name
     """
     form = _Form(fitted, versions)
     try:

@@ -31,14 +31,6 @@ def check_size(
     """Refuse a fit that needs more memory (bytes beside X and y) or base models than the limits.
 
     The error names the learner, what the estimate follows from (``sizes``) and a better choice.
-
-    Examples
-    --------
-    >>> check_size("CML", "9 labels", memory=5.2e9, instead="BinaryRelevance")
-    Traceback (most recent call last):
-    ...
-    ValueError: CML would need about 5.2 GB of memory for 9 labels, more than the limit of 4 GB; \
-use BinaryRelevance, or set the environment variable PLURILABEL_MAX_MEMORY to more gigabytes
     """
     name = learner if isinstance(learner, str) else type(learner).__name__
     most_models = _limit("PLURILABEL_MAX_MODELS", MAX_MODELS)
@@ -85,12 +77,6 @@ def one_blas_thread() -> Iterator[int]:
     limit leaves goes on without it: slower at worst, with the same results. Counting, so that the
     last to leave lifts the limit, would not do: threadpoolctl 3.8 ignores every thread but the one
     that set it.
-
-    Examples
-    --------
-    >>> with one_blas_thread() as outside, one_blas_thread() as the_same:
-    ...     outside == the_same
-    True
     """
     global _outside
     with _lock:

@@ -22,13 +22,7 @@ _PAIRS = set(zip([*NO_YES][::2], [*NO_YES][1::2]))  # ("no", "yes") and the like
 
 
 def as_number(text: str) -> float:
-    """Turn a cell into a number; stricter than ``float``, which also takes ``1_000``.
-
-    Examples
-    --------
-    >>> as_number("-1.5e3"), as_number("?")
-    (-1500.0, nan)
-    """
+    """Turn a cell into a number; stricter than ``float``, which also takes ``1_000``."""
     text = text.removeprefix("'")
     if text == "?":
         return math.nan
@@ -221,13 +215,7 @@ class Columns:
 
 @lru_cache(maxsize=64)
 def truth_order(values: tuple[str, ...]) -> bool | None:
-    """Whether no is declared before yes, for values that mean no and yes; None for others.
-
-    Examples
-    --------
-    >>> truth_order(("0", "1")), truth_order(("YES", "NO")), truth_order(("red", "blue"))
-    (True, False, None)
-    """
+    """Whether no is declared before yes, for values that mean no and yes; None for others."""
     small = tuple(value.lower() for value in values)
     if small in (("0",), ("1",)):  # a label that never, or always, applies
         return small == ("0",)

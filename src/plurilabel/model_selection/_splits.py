@@ -50,14 +50,6 @@ def splits_by(
         Seed of the folds; None deals the rows in their order.
     **metadata : dict
         Other parameters of ``cv.split``.
-
-    Examples
-    --------
-    >>> Y = np.array([[1, 0], [1, 0], [0, 1], [0, 1]])
-    >>> [test.tolist() for _, test in splits_by(2, Y, Y)]
-    [[0, 2], [1, 3]]
-    >>> [test.tolist() for _, test in splits_by(2, Y, Y, groups=["a", "a", "b", "b"])]
-    [[0, 1], [2, 3]]
     """
     n = y.shape[0] if hasattr(y, "shape") else len(y)
     if groups is not None:
@@ -88,11 +80,6 @@ def held_out_rows(
     """Rows to learn from and rows to measure on: at random, whole groups, or the last ones.
 
     Not stratified: a figure that is measured on the rows is then one for new rows.
-
-    Examples
-    --------
-    >>> held_out_rows(5, 0.4, ordered=True, random_state=0)
-    (array([0, 1, 2]), array([3, 4]))
     """
     sizes = part_sizes(n, (1 - share, share))
     if ordered:

@@ -74,12 +74,6 @@ def deal_rows(
 
     Returns the part of each row. The sizes sum to n. Without ``random_state``, rows with equal
     label sets are dealt in order.
-
-    Examples
-    --------
-    >>> Y = sparse.csr_array([[1, 0], [1, 0], [1, 1], [1, 1], [0, 0], [0, 0]])
-    >>> deal_rows(Y, np.array([3, 3]))
-    array([0, 1, 0, 1, 0, 1])
     """
     Y = _used_labels(Y)
     if random_state is None:
@@ -103,13 +97,6 @@ def deal_block(
     ``sizes`` (k,) and ``weight`` (q,), the number of rows divided by those with each label, are
     those of all rows. ``got`` (q + 1, k) counts the rows with each label that each part has, and
     in its last row all rows; it is updated.
-
-    Examples
-    --------
-    >>> got = np.zeros((2, 2), dtype=int)
-    >>> Y, weight = sparse.csr_array([[1], [1], [0], [0]]), np.array([4.0])
-    >>> deal_block(Y, np.array([4, 4]), weight, got), deal_block(Y, np.array([4, 4]), weight, got)
-    (array([0, 1, 0, 1]), array([0, 1, 0, 1]))
     """
     n, k = Y.shape[0], len(sizes)
     tie = np.arange(n) if random_state is None else random_state.permutation(n)
@@ -277,12 +264,6 @@ def deal_groups(
 
     Returns the part of each row. Groups are numbered from 0; ``random_state`` breaks ties between
     groups and between parts.
-
-    Examples
-    --------
-    >>> Y = sparse.csr_array([[1, 0], [0, 1], [0, 1], [1, 0]])
-    >>> deal_groups(Y, np.array([0, 0, 1, 2]), np.array([0.5, 0.5]))
-    array([0, 0, 1, 1])
     """
     Y, n, k = _used_labels(Y), len(group), len(shares)
     members = sparse.csr_array((np.ones(n), group, np.arange(n + 1))).T  # (groups, n)

@@ -277,13 +277,7 @@ class StreamClassifier(ProbabilisticClassifier, RiverClassifier):
 
 
 def _as_classes(names: list[Any]) -> NDArray[Any]:
-    """Values of any kinds as an array in which they stay what they are.
-
-    Examples
-    --------
-    >>> _as_classes([1, 2]), _as_classes([1, "new"])
-    (array([1, 2]), array([1, 'new'], dtype=object))
-    """
+    """Values of any kinds as an array in which they stay what they are."""
     array = np.array(names)
     return array if array.tolist() == names else np.fromiter(names, object, len(names))
 
@@ -305,18 +299,7 @@ def _truth(name: Hashable, value: Any) -> int:
 
 
 def numbers(names: Iterable[Hashable], values: list[Any]) -> Floats:
-    """The values of features, checked.
-
-    Examples
-    --------
-    >>> numbers("ab", [1, True])
-    array([1., 1.])
-    >>> numbers("ab", [1, "red"])
-    Traceback (most recent call last):
-    ...
-    ValueError: feature 'b' must be a finite number, got 'red'; encode or impute it first, for \
-instance by river's preprocessing.OneHotEncoder
-    """
+    """The values of features, checked."""
     try:
         row = np.array(values)
         if row.dtype.kind in "biuf" and row.ndim == 1:

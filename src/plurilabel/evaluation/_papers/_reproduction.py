@@ -46,15 +46,6 @@ def judge(
 
     A cell outside the tolerance passes if it is better and only that was claimed, or if the
     difference is known: then ours must still be the value that the evidence is about.
-
-    Examples
-    --------
-    >>> judge(0.1968, 0.197, 0.003, claim="same", greater_is_better=False).verdict
-    'holds'
-    >>> judge(0.159, 0.179, 0.01, claim="no worse", greater_is_better=False).verdict
-    'better'
-    >>> judge(0.159, 0.179, 0.01, claim="same", greater_is_better=False)
-    Verdict(verdict='differs', passed=False, reason='')
     """
     if abs(ours - published) <= tolerance + ROUNDING:
         return Verdict("holds", True)

@@ -109,13 +109,7 @@ def _items(
 
 
 def pack(columns: NDArray[Any]) -> Bits:
-    """Columns of 0 and 1 as rows of bits.
-
-    Examples
-    --------
-    >>> pack(np.array([[1, 0], [1, 1]]))
-    array([[3], [2]], dtype=uint64)
-    """
+    """Columns of 0 and 1 as rows of bits."""
     n, m = columns.shape
     found = np.zeros((m, -(-n // 64) * 8), dtype=np.uint8)
     found[:, : -(-n // 8)] = np.packbits(columns.astype(bool), axis=0, bitorder="little").T
@@ -123,13 +117,7 @@ def pack(columns: NDArray[Any]) -> Bits:
 
 
 def unpack(bits: Bits, n: int) -> NDArray[np.bool_]:
-    """Rows of bits as columns (n, m) of True and False.
-
-    Examples
-    --------
-    >>> unpack(np.array([[3], [2]], dtype=np.uint64), 2).astype(int)
-    array([[1, 0], [1, 1]])
-    """
+    """Rows of bits as columns (n, m) of True and False."""
     return np.unpackbits(bits.view(np.uint8), axis=1, count=n, bitorder="little").T.astype(bool)
 
 

@@ -24,13 +24,7 @@ FEWEST = 0.01  # the share of the rows that each side of a split must have, as i
 
 
 def hoeffding_bound(delta: float, n: int) -> float:
-    """Largest error of the mean of n values between 0 and 1, except with probability delta.
-
-    Examples
-    --------
-    >>> round(hoeffding_bound(1e-7, 200), 3)
-    0.201
-    """
+    """Largest error of the mean of n values between 0 and 1, except with probability delta."""
     return sqrt(log(1 / delta) / (2 * n))
 
 
@@ -172,13 +166,7 @@ def _spread(counts: NDArray[np.integer]) -> Floats:
 
 
 def resized(x: Floats, d: int) -> Floats:
-    """A row with d features: those that it lacks are 0, further ones are left out.
-
-    Examples
-    --------
-    >>> resized(np.array([1.0, 2.0]), 3), resized(np.array([1.0, 2.0]), 1)
-    (array([1., 2., 0.]), array([1.]))
-    """
+    """A row with d features: those that it lacks are 0, further ones are left out."""
     return x[:d] if len(x) >= d else np.concatenate([x, np.zeros(d - len(x))])
 
 

@@ -231,14 +231,7 @@ class SelfAdjusting(Window):
 def goodness(
     predicted: NDArray[np.bool_], true: NDArray[np.bool_], known: NDArray[np.bool_]
 ) -> Floats:
-    """Mean of subset accuracy and example F1 of several predictions (m, q) for one row.
-
-    Examples
-    --------
-    >>> true, known = np.array([True, True, False]), np.ones(3, dtype=bool)
-    >>> goodness(np.array([[True, True, False], [True, False, True]]), true, known)
-    array([1.  , 0.25])
-    """
+    """Mean of subset accuracy and example F1 of several predictions (m, q) for one row."""
     hits = (predicted & true & known).sum(axis=1)
     both = (predicted & known).sum(axis=1) + (true & known).sum()
     f1 = np.where(both > 0, 2 * hits / np.maximum(both, 1), 1.0)
