@@ -69,15 +69,13 @@ _outside: int | None = None  # threads of BLAS without the limit, while somebody
 
 @contextmanager
 def one_blas_thread() -> Iterator[int]:
-    """Limit BLAS to one thread; gives the number of threads that it has without the limit.
-
-    The limit is one of the whole process, and only one caller at a time sets and lifts it. If
-    each of several threads restored the number that it had found, those that came second would
-    leave BLAS at one thread for good. A thread that is still inside when the one that set the
-    limit leaves goes on without it: slower at worst, with the same results. Counting, so that the
-    last to leave lifts the limit, would not do: threadpoolctl 3.8 ignores every thread but the one
-    that set it.
-    """
+    """Limit BLAS to one thread; gives the number of threads that it has without the limit."""
+    # The limit is one of the whole process, and only one caller at a time sets and lifts it. If
+    # each of several threads restored the number that it had found, those that came second would
+    # leave BLAS at one thread for good. A thread that is still inside when the one that set the
+    # limit leaves goes on without it: slower at worst, with the same results. Counting, so that
+    # the last to leave lifts the limit, would not do: threadpoolctl 3.8 ignores every thread but
+    # the one that set it.
     global _outside
     with _lock:
         limit = None

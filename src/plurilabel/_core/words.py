@@ -99,11 +99,9 @@ def first_repeated(names: Iterable[str]) -> str | None:
 
 
 def similar(name: str, names: Sequence[str]) -> str | None:
-    """A name that may have been meant, None if there is none.
-
-    To compare two names takes the square of their length: long ones, and those after the first
-    thousand, are left out.
-    """
+    """A name that may have been meant, None if there is none."""
+    # To compare two names takes the square of their length: long ones, and those after the first
+    # thousand, are left out.
     short = [other for other in names[:1000] if len(other) <= 100]
     close = difflib.get_close_matches(name[:100], short, n=1)
     return close[0] if close else None

@@ -159,11 +159,9 @@ class DistributionLearner(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
 
 
 def _classes(y: Any) -> NDArray[Any] | None:
-    """The 1-D form of y if it gives one class to each instance, None if it has degrees.
-
-    A single column that is not all ones cannot be degrees of one label: it is read as classes,
-    with scikit-learn's warning.
-    """
+    """The 1-D form of y if it gives one class to each instance, None if it has degrees."""
+    # A single column that is not all ones cannot be degrees of one label: it is read as classes,
+    # with scikit-learn's warning.
     y = np.asarray(y)
     if y.ndim == 2 and y.shape[1] == 1 and not (y == 1).all():
         warnings.warn(

@@ -15,19 +15,10 @@ from plurilabel.inspection._threshold_curves import (
 )
 
 __all__ = [
-    "Contributions",
-    "CooccurrenceDisplay",
-    "Explained",
-    "InstanceScoresDisplay",
-    "LabelConfusionDisplay",
-    "LabelIssues",
-    "LabelScoresDisplay",
-    "PrecisionRecallThresholdDisplay",
-    "ReliabilityDisplay",
-    "explain",
-    "find_label_issues",
-    "label_quality",
-    "plot_threshold_curves",
-]
+    "Contributions", "CooccurrenceDisplay", "Explained", "InstanceScoresDisplay",
+    "LabelConfusionDisplay", "LabelIssues", "LabelScoresDisplay",
+    "PrecisionRecallThresholdDisplay", "ReliabilityDisplay", "explain", "find_label_issues",
+    "label_quality", "plot_threshold_curves",
+]  # fmt: skip
 
 publish(globals())

@@ -67,10 +67,8 @@ def names_of(
 
 
 def opened(estimator: Any, X: Any, Y: Any, label_names: Any) -> tuple[Any, Any, Any, Any]:
-    """An estimator, rows as it takes them, their labels in its order, and the names of labels.
-
-    A model from a file is taken out of its cover, and reads the rows.
-    """
+    """An estimator, rows as it takes them, their labels in its order, and the names of labels."""
+    # A model from a file is taken out of its cover, and reads the rows.
     if hasattr(estimator, "label_sets"):
         known = estimator.label_names
         estimator, X = estimator.estimator, estimator.read(X).X

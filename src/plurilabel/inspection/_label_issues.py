@@ -203,11 +203,9 @@ def _residuals(
 def _weights(
     given: NDArray[np.int8], unknown: Unknown, p: NDArray[np.floating]
 ) -> NDArray[np.float64]:
-    """Column l holds the weights of the other labels' residuals in that expected of l, (q, q).
-
-    Weights from the even rows are tried on the odd ones, and the other way round: what is
-    expected of label l there is right up to a factor, the slope of the residuals on it.
-    """
+    """Column l holds the weights of the other labels' residuals in that expected of l, (q, q)."""
+    # Weights from the even rows are tried on the odd ones, and the other way round: what is
+    # expected of label l there is right up to a factor, the slope of the residuals on it.
     halves = [(given[h::2], None if unknown is None else unknown[h::2], p[h::2]) for h in (0, 1)]
     R = [_residuals(*half) for half in halves]
     C = [(part.T @ part).astype(np.float64) for part in R]

@@ -158,10 +158,8 @@ class Columns:
     def sparse(
         self, row: NDArray[np.int32], attribute: NDArray[np.int32], code: NDArray[Any], n: int
     ) -> tuple[Entries, Entries]:
-        """Entries of X and Y from the codes in n sparse rows; an omitted code is 0.
-
-        Rows are in order, the attributes of a row need not be.
-        """
+        """Entries of X and Y from the codes in n sparse rows; an omitted code is 0."""
+        # Rows are in order, the attributes of a row need not be.
         row, attribute, value, column = self._entries(row, attribute, code, n)
         label = self.label[attribute]
         stored = value != 0

@@ -125,10 +125,8 @@ def confusion(true: Any, pred: Any, both: Any, n: Any) -> tuple[NDArray[Any], ..
 
 
 def count_sets(Y: LabelMatrix, Z: LabelMatrix) -> SetCounts:
-    """Count a pair of label matrices, in blocks of rows; sparse pairs stay sparse.
-
-    Predictions of unknown labels do not count.
-    """
+    """Count a pair of label matrices, in blocks of rows; sparse pairs stay sparse."""
+    # Predictions of unknown labels do not count.
     if isinstance(Y, UnknownLabels):
         known_labels, known, label_known = split_known(Y)
         Z = UnknownLabels(Z, Y.unknown).Y

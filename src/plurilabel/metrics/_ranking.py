@@ -423,10 +423,8 @@ class Ranking:
 
 
 def rank(Y: LabelMatrix, S: ScoreMatrix, n_top: int, worth: Worth) -> Ranking:
-    """Rank the labels of every instance, in blocks of rows.
-
-    In a tie the irrelevant labels come first, then those of least worth.
-    """
+    """Rank the labels of every instance, in blocks of rows."""
+    # In a tie the irrelevant labels come first, then those of least worth.
     n, q = Y.shape
     Y, known, _ = split_known(Y)
     size = Y.sum(axis=1, dtype=np.int64)
@@ -456,11 +454,9 @@ def _gains(Y: LabelMatrix, top: Array, worth: Worth) -> tuple[Any, Any]:
 
 
 def sort_against(values: Array, grade: Array) -> tuple[Array, Array | None]:
-    """Grades in descending order of the values, the lower grade first in a tie; and tie ends.
-
-    The second result is the last place of the tie that each place belongs to, or None if there
-    are no ties. Values of -inf are padding: they come last and are not tied.
-    """
+    """Grades in descending order of the values, the lower grade first in a tie; and tie ends."""
+    # The second result is the last place of the tie that each place belongs to, or None if there
+    # are no ties. Values of -inf are padding: they come last and are not tied.
     order = np.argsort(values, axis=1)[:, ::-1]
     grade = np.take_along_axis(grade, order, axis=1)
     values = np.sort(values, axis=1)[:, ::-1]  # faster than taking them in order
@@ -523,10 +519,8 @@ def _parts(Y: LabelMatrix, S: ScoreMatrix, n_top: int, grade_of: Array | None) -
 
 
 def padded_rows(indptr: Array, data: Array, grade: Array, min_width: int) -> Iterator[Part]:
-    """Rows of a CSR matrix as small dense blocks, padded with -inf and grade 0.
-
-    Rows of similar length go together, so that one long row does not widen the others.
-    """
+    """Rows of a CSR matrix as small dense blocks, padded with -inf and grade 0."""
+    # Rows of similar length go together, so that one long row does not widen the others.
     length = np.diff(indptr)
     # One more entry, for all places beyond the end of a row.
     data, grade = np.append(data, data.dtype.type(-np.inf)), np.append(grade, grade.dtype.type(0))

@@ -469,10 +469,8 @@ def _fastest(formula: Formula, X: Points) -> str:
 
 
 def _tree_pays(formula: Formula, X: NDArray[Any]) -> bool:
-    """Whether a k-d tree is faster; measured on normal data, against products and brute force.
-
-    More features need more points. Many duplicates slow a tree down.
-    """
+    """Whether a k-d tree is faster; measured on normal data, against products and brute force."""
+    # More features need more points. Many duplicates slow a tree down.
     n, d = X.shape
     if formula.p == 2:
         enough = np.log(n / 150) >= d * np.log(2.25)

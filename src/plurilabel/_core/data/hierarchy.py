@@ -206,11 +206,9 @@ def _min(S: NDArray[np.float64], edges: NDArray[np.intp]) -> NDArray[np.float64]
 
 
 def _isotonic(S: NDArray[np.float64], edges: NDArray[np.intp]) -> NDArray[np.float64]:
-    """The nearest scores that are consistent, by Dykstra's alternating projections.
-
-    Each edge in turn: what it took last time is given back, then child and parent meet halfway if
-    the child is above. The sweeps converge to the projection on all edges together.
-    """
+    """The nearest scores that are consistent, by Dykstra's alternating projections."""
+    # Each edge in turn: what it took last time is given back, then child and parent meet halfway
+    # if the child is above. The sweeps converge to the projection on all edges together.
     S = S.copy()
     taken = np.zeros((len(edges), len(S)))
     size = np.abs(S).max(initial=1.0)

@@ -310,10 +310,8 @@ def _places(parts: Sequence[Parts]) -> dict[str, int]:
 
 
 def occlusion(score: Callable[[Any], Any], x: Any, given: Given) -> Parts:
-    """What changes in the scores where one feature at a time has the value of the reference.
-
-    The base is what the parts leave of the scores: they need not add up otherwise.
-    """
+    """What changes in the scores where one feature at a time has the value of the reference."""
+    # The base is what the parts leave of the scores: they need not add up otherwise.
     origin = given.origin(x.shape[1])
     now = np.asarray(score(x), dtype=np.float64)[0]
     if sparse.issparse(x) and not origin.any():

@@ -367,10 +367,8 @@ _NARROW, _BROAD = set("iljtfrI.,:;'|!()[] "), set("MWmw@%—")
 
 
 def text_width(text: str) -> float:
-    """About the pixels of a text in a drawing, at the largest size that the page gives it.
-
-    Whoever opens the page has another font; this is on the safe side of the usual ones.
-    """
+    """About the pixels of a text in a drawing, at the largest size that the page gives it."""
+    # Whoever opens the page has another font; this is on the safe side of the usual ones.
     widths = (
         14.0 if display_width(c) == 2 else 4.7 if c in _NARROW else 12.0 if c in _BROAD
         else 9.8 if c.isupper() else 8.2

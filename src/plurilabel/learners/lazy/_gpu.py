@@ -88,11 +88,9 @@ class GpuNeighborLabels(NeighborLabels):
     def top(
         self, distances: Floats, neighbors: Rows, table: Floats, n_best: int
     ) -> tuple[Rows, Floats]:
-        """As on the CPU: among equal scores the first labels.
-
-        All cells of the table are ranked, each differently, so that the best do not depend on how
-        a GPU chooses between equals.
-        """
+        """As on the CPU: among equal scores the first labels."""
+        # All cells of the table are ranked, each differently, so that the best do not depend on
+        # how a GPU chooses between equals.
         if not self._pays(neighbors):
             return super().top(distances, neighbors, table, n_best)
         values = self._flat(table)

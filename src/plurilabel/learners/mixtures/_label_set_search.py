@@ -136,10 +136,8 @@ class SetSearch:
     def compared(
         self, x: sparse.csr_array, theta: Floats, predicted: NDArray[Any], lists: list[Members]
     ) -> dict[int, tuple[tuple[int, ...], tuple[int, ...]]]:
-        """For each free label the sets, with and without it, that its score compares.
-
-        The sets of the greedy search differ in this label only; those of ``lists`` are the best.
-        """
+        """For each free label the sets, with and without it, that its score compares."""
+        # The sets of the greedy search differ in this label only; those of ``lists`` are the best.
 
         def value(present: tuple[int, ...]) -> float:
             log_phi, prior = self.by_word(theta, present)

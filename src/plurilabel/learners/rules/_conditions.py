@@ -24,11 +24,9 @@ class Items:
 
     @classmethod
     def of(cls, X: Any, max_bins: int) -> Items:
-        """The items of X: values where a feature has few, else intervals between quantiles.
-
-        A feature that is mostly 0 has items for its other values; if there is only one of them,
-        the item is that it is not 0.
-        """
+        """The items of X: values where a feature has few, else intervals between quantiles."""
+        # A feature that is mostly 0 has items for its other values; if there is only one of them,
+        # the item is that it is not 0.
         n, d = X.shape
         columns = sparse.csc_array(X)
         columns.sum_duplicates()
@@ -144,12 +142,10 @@ def mine(
     min_confidence: float,
     max_length: int,
 ) -> list[Found]:
-    """All conditions with at least one label of enough support and confidence.
-
-    A depth-first search: a condition is a prefix and one item of a later feature. It is followed
-    only while some label has enough support, since longer conditions have less. A condition has
-    at most one item (m, w) of a ``feature`` (m,), and only instances ``alive`` (w,) count.
-    """
+    """All conditions with at least one label of enough support and confidence."""
+    # A depth-first search: a condition is a prefix and one item of a later feature. It is followed
+    # only while some label has enough support, since longer conditions have less. A condition has
+    # at most one item (m, w) of a ``feature`` (m,), and only instances ``alive`` (w,) count.
     found: list[Found] = []
     wanted = labels & alive
 

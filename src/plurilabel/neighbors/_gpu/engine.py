@@ -148,11 +148,9 @@ def _free(device: torch.device) -> int:
 
 
 def checked(X: Tensor) -> Tensor | None:
-    """A copy, in float32 or float64, of points that are on a GPU; None if they are not.
-
-    None also where an array would raise an error, and for numbers so large or so small that their
-    squares could overflow or vanish.
-    """
+    """A copy, in float32 or float64, of points that are on a GPU; None if they are not."""
+    # None also where an array would raise an error, and for numbers so large or so small that
+    # their squares could overflow or vanish.
     if (
         X.device.type not in THERE
         or X.ndim != 2
