@@ -22,7 +22,7 @@ from plurilabel._core.base import (
     default_label_names,
     validate_features,
 )
-from plurilabel._core.compat import validate_parameter_constraints
+from plurilabel._core.compat import check_params
 from plurilabel._core.fitted import Declared, count, flag, values
 from plurilabel.graded._measures import check_distributions, intersection_similarity
 
@@ -89,11 +89,10 @@ class DistributionLearner(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
         -------
         self
         """
-        name = type(self).__name__
         if y is None:
-            raise ValueError(f"{name} requires y to be passed, but the target y is None")
-        params = self.get_params(deep=False)
-        validate_parameter_constraints(self._parameter_constraints, params, name)
+            who = type(self).__name__
+            raise ValueError(f"{who} requires y to be passed, but the target y is None")
+        check_params(self)
         X = self._validate_X(X, reset=True)
         D = self._encode(y)
         check_consistent_length(X, D)

@@ -131,7 +131,7 @@ def one_label(label: str | int, names: Sequence[str]) -> int:
 
 
 def most_frequent(counts: Array, most: int) -> NDArray[np.intp]:
-    """The labels with the highest counts, of equal ones the first."""
+    """The labels with the highest counts or scores, of equal ones the first."""
     if most < 1:
         raise ValueError(f"max_labels must be at least 1, got {most}")
     return np.argsort(-counts, kind="stable")[:most]

@@ -13,6 +13,7 @@ from scipy import sparse
 
 from plurilabel._core.base import check_labels, check_scores, column_names, names_or_default
 from plurilabel._core.blocks import csr_of_rows, dense, row_blocks
+from plurilabel._core.scores import check_count
 from plurilabel._core.unknown import known_part
 from plurilabel.neighbors import ExactIndex, NeighborsIndex, training_neighbors
 
@@ -152,9 +153,7 @@ def with_neighbours(
 ) -> tuple[NDArray[np.floating], NDArray[np.floating], Any]:
     """Probabilities averaged with the neighbours' votes, the votes, and how many were known."""
     n = len(given)
-    if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
-        raise ValueError(f"n_neighbors must be an integer of at least 1, got {k!r}")
-    k = min(int(k), n - 1)
+    k = min(check_count(k, "n_neighbors"), n - 1)
     index = (ExactIndex() if index is None else index).fit(X)
     rows = X if hasattr(X, "shape") else np.asarray(X)
     if rows.shape[0] != n:

@@ -375,26 +375,16 @@ def worth_of(propensities: ArrayLike | None, q: int) -> Worth:
 
 @dataclass(frozen=True)
 class Ranking:
-    """Properties of the ranking of each instance.
+    """Properties of the ranking of each instance."""
 
-    q : number of labels; an array with the number of known labels if some are unknown
-    size : number of relevant labels
-    last : 0-based position of the relevant label ranked last
-    wrong : pairs (relevant, irrelevant) with the relevant label not strictly above
-    precisions : sum over relevant labels of the precision at their rank
-    hit : (n, K) whether each of the first K labels is relevant
-    gain, best : (n, K) worth of each of the first K labels, and of the best possible list; None
-        without propensities
-    """
-
-    q: Any
-    size: NDArray[np.int64]
-    last: NDArray[np.int64]
-    wrong: NDArray[np.float64]
-    precisions: NDArray[np.float64]
-    hit: NDArray[np.bool_]
-    gain: Any = None
-    best: Any = None
+    q: Any  # number of labels; an array with the number of known ones if some are unknown
+    size: NDArray[np.int64]  # number of relevant labels
+    last: NDArray[np.int64]  # 0-based position of the relevant label ranked last
+    wrong: NDArray[np.float64]  # pairs with the relevant label not strictly above
+    precisions: NDArray[np.float64]  # sum over relevant labels of the precision at their rank
+    hit: NDArray[np.bool_]  # (n, K), whether each of the first K labels is relevant
+    gain: Any = None  # (n, K), worth of each of the first K labels; None without propensities
+    best: Any = None  # (n, K), that of the best possible list
 
     @cached_property
     def labelled(self) -> NDArray[np.float64]:

@@ -19,7 +19,7 @@ from sklearn.utils.validation import column_or_1d
 
 from plurilabel._core.base import LabelMatrix, ProbabilisticClassifier
 from plurilabel._core.blocks import dense, is_missing, refuse_masked, row_blocks
-from plurilabel._core.compat import validate_parameter_constraints
+from plurilabel._core.compat import check_params
 from plurilabel._core.fitted import Declared, values
 from plurilabel._core.unknown import UnknownLabels, known_part
 from plurilabel.streams._river import RiverClassifier
@@ -133,9 +133,7 @@ class StreamClassifier(ProbabilisticClassifier, RiverClassifier):
         return zip(self._labels, self.core_.score(self._row(x, grow=False)).tolist())
 
     def _start(self) -> None:
-        validate_parameter_constraints(
-            self._parameter_constraints, self.get_params(deep=False), type(self).__name__
-        )
+        check_params(self)
         core = self._new_core()
         self.columns_: list[Hashable] = []
         self._columns: dict[Hashable, int] = {}
