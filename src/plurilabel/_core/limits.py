@@ -18,11 +18,9 @@ from threadpoolctl import ThreadpoolController
 
 from plurilabel._core.words import file_size
 
-MAX_MEMORY_GB = 4.0
-"""Memory beside X and y, in gigabytes of 10^9 bytes."""
+MAX_MEMORY_GB = 4.0  # memory beside X and y, in gigabytes of 10^9 bytes
 
-MAX_MODELS = 100_000
-"""Fitted base estimators."""
+MAX_MODELS = 100_000  # fitted base estimators
 
 
 def check_size(

@@ -25,8 +25,7 @@ from plurilabel._core.unknown import UnknownLabels
 
 AnyPath: TypeAlias = str | os.PathLike[str]
 
-NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-"""Errors of a disk that is full."""
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # errors of a disk that is full
 
 
 @contextmanager

@@ -24,8 +24,7 @@ if TYPE_CHECKING:
 RIDGE = 0.01
 """Share of the mean variance of the residuals that is added to each: keeps the inverse stable."""
 
-BLOCK = 2**18
-"""Entries handled at a time."""
+BLOCK = 2**18  # entries handled at a time
 
 TIES = 1e-3
 """Weight of the score alone in the quality: decides among labels that are equally doubtful."""

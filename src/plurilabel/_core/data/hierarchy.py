@@ -16,8 +16,7 @@ from plurilabel._core.base import LabelMatrix, check_labels, check_scores
 from plurilabel._core.blocks import dense, is_missing, row_blocks
 from plurilabel._core.words import first_repeated, similar
 
-BLOCK = 2**22
-"""Numbers in the largest temporary array."""
+BLOCK = 2**22  # numbers in the largest temporary array
 
 SWEEPS = 1000
 """The most sweeps of the isotonic projection; what they leave is smaller than can matter."""

@@ -21,8 +21,7 @@ from plurilabel._core.words import display_width, filled
 
 Floats = NDArray[np.float64]
 
-SCORE = "score"
-"""The scale of parts that add up to the score itself."""
+SCORE = "score"  # the scale of parts that add up to the score itself
 
 LOG_ODDS = "log-odds"
 """The scale of parts that add up to the log-odds of the score, which is a probability."""

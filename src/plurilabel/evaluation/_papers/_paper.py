@@ -59,23 +59,17 @@ class Known:
 
 @dataclass(frozen=True)
 class Row:
-    """A line of a table: a learner, and the values printed for it.
-
-    ``learner`` is the text of a learner, with ``{k}`` where ``over`` gives several values; they
-    are combined by their mean or, for each measure, by the best. A row without learner states
-    facts about the data. ``published`` and ``recorded`` map measures to values: the paper's, and
-    for cells that no paper has, those that this library gave when the row was written.
-    ``claim`` "same" asks for the printed value; with "no worse" a better one will do.
-    """
+    """A line of a table: a learner, and the values printed for it."""
 
     name: str
     protocol: Protocol
     tolerance: Tolerance
-    claim: Literal["same", "no worse"] = "same"
-    learner: str | None = None
+    claim: Literal["same", "no worse"] = "same"  # with "no worse" a better value will do
+    learner: str | None = None  # its text, with {k} for ``over``; without: facts about the data
     over: tuple[int, ...] = ()
-    combine: Literal["mean", "best"] = "mean"
-    published: Mapping[str, float] = field(default_factory=dict)
+    combine: Literal["mean", "best"] = "mean"  # of the values over k, for each measure
+    published: Mapping[str, float] = field(default_factory=dict)  # by measure
+    # of cells that no paper has: what this library gave when the row was written
     recorded: Mapping[str, float] = field(default_factory=dict)
     differs: Mapping[str, Known] = field(default_factory=dict)
     needs: str | None = None

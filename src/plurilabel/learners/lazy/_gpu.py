@@ -22,8 +22,7 @@ from plurilabel.learners.lazy._neighbor_labels import Floats, NeighborLabels, Ro
 
 Tensor: TypeAlias = torch.Tensor
 
-AT_ONCE = 1 << 25
-"""Labels of neighbours, or cells of rows and labels, that are worked on together."""
+AT_ONCE = 1 << 25  # labels of neighbours, or cells of rows and labels, that are worked on together
 
 SENT_FOR_ONE = 100
 """Training instances whose labels are sent to a GPU in the time of one query on the CPU."""

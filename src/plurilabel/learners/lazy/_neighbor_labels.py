@@ -36,24 +36,12 @@ class Events(NamedTuple):
 
 @dataclass(frozen=True)
 class NeighborLabels:
-    """The labels of a training set, as the neighbours of an instance have them.
+    """The labels of a training set, as the neighbours of an instance have them."""
 
-    Parameters
-    ----------
-    Y : 0/1 matrix of shape (n, q), dense or CSR
-        For :meth:`shares` also degrees from 0 to 1.
-    unknown : bool matrix of shape (n, q) in the form of Y, or None
-        Which labels are unknown. The k nearest neighbours that know a label are consulted.
-    k : int
-        How many neighbours are consulted for each label.
-    power : float, default=0
-        Neighbours weigh ``1 / distance**power``; those at distance 0 share all the weight.
-    """
-
-    Y: LabelMatrix
-    unknown: Any
-    k: int
-    power: float = 0
+    Y: LabelMatrix  # (n, q), dense or CSR; for ``shares`` also degrees from 0 to 1
+    unknown: Any  # which labels are unknown, (n, q) in the form of Y; None if none is
+    k: int  # the nearest neighbours that know a label, of which so many are consulted
+    power: float = 0  # they weigh 1 / distance**power; those at distance 0 share all the weight
 
     @property
     def n_labels(self) -> int:

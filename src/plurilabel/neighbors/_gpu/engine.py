@@ -14,8 +14,7 @@ from plurilabel.neighbors._engines import Engine, Run
 from plurilabel.neighbors._gpu.arithmetic import functions, in_parts, padded_width, root
 from plurilabel.neighbors._gpu.search import Search, Tensor
 
-THERE = {"cuda"}
-"""Kinds of devices on which points are left."""
+THERE = {"cuda"}  # kinds of devices on which points are left
 
 _SHARE = 0.6  # of the free memory, where none is named
 _LARGEST, _SMALLEST = 2.0**400, 2.0**-400  # may be squared and added in float64

@@ -13,8 +13,7 @@ import triton.language as tl
 
 Tensor: TypeAlias = torch.Tensor
 
-AT_ONCE = 128
-"""Features that the product's kernel holds at once; more are looped over."""
+AT_ONCE = 128  # features that the product's kernel holds at once; more are looped over
 
 
 @triton.jit

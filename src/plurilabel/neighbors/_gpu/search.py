@@ -36,11 +36,9 @@ from plurilabel.neighbors._gpu.arithmetic import (
 
 Tensor: TypeAlias = torch.Tensor
 
-GROUP = 64
-"""Columns that share one value."""
+GROUP = 64  # columns that share one value
 
-ROWS = 65_536
-"""Rows at a time, at most."""
+ROWS = 65_536  # rows at a time, at most
 
 _FEW = 4096  # rows for which float32 is not worth preparing
 _PAIRS = 1 << 26  # compared at once

@@ -65,17 +65,7 @@ class Best(NamedTuple):
 
 
 class SplitCounts:
-    """How often each label is there and not there, in each interval of each feature.
-
-    Attributes
-    ----------
-    edges : ndarray of shape (d, 8)
-        Thresholds; interval b has the values above threshold b - 1, up to threshold b.
-    counts : ndarray of shape (d, 9, 2, q)
-        Rows without and with each label; rows in which it is unknown are in neither.
-    rows : ndarray of shape (d, 9)
-        Rows, whatever is known of them.
-    """
+    """How often each label is there and not there, in each interval of each feature."""
 
     _fitted: ClassVar[Declared] = {
         "edges": numbers("d", N_THRESHOLDS, finite=False),
@@ -84,10 +74,11 @@ class SplitCounts:
     }
 
     def __init__(self, points: Floats, q: int) -> None:
-        self.edges = thresholds(points)
+        self.edges = thresholds(points)  # interval b: above threshold b - 1, up to threshold b
         d, bins = len(self.edges), N_THRESHOLDS + 1
+        # rows without and with each label: those in which it is unknown are in neither
         self.counts = np.zeros((d, bins, 2, q), dtype=np.int32)
-        self.rows = np.zeros((d, bins), dtype=np.int64)
+        self.rows = np.zeros((d, bins), dtype=np.int64)  # whatever is known of them
 
     def widen(self, d: int, q: int) -> None:
         """Make room for more features and labels: features were 0, labels unknown."""
