@@ -11,8 +11,16 @@ from plurilabel.datasets._generate_sparse import make_sparse_multilabel
 from plurilabel.datasets._load import dataset_names, load
 
 __all__ = [
-    "Dataset", "Description", "Hierarchy", "UnknownLabels", "dataset_names", "describe", "load",
-    "make_multilabel", "make_sparse_multilabel", "plot_description",
-]  # fmt: skip
+    "Dataset",
+    "Description",
+    "Hierarchy",
+    "UnknownLabels",
+    "dataset_names",
+    "describe",
+    "load",
+    "make_multilabel",
+    "make_sparse_multilabel",
+    "plot_description",
+]
 
 publish(globals())

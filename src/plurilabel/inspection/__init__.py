@@ -15,10 +15,19 @@ from plurilabel.inspection._threshold_curves import (
 )
 
 __all__ = [
-    "Contributions", "CooccurrenceDisplay", "Explained", "InstanceScoresDisplay",
-    "LabelConfusionDisplay", "LabelIssues", "LabelScoresDisplay",
-    "PrecisionRecallThresholdDisplay", "ReliabilityDisplay", "explain", "find_label_issues",
-    "label_quality", "plot_threshold_curves",
-]  # fmt: skip
+    "Contributions",
+    "CooccurrenceDisplay",
+    "Explained",
+    "InstanceScoresDisplay",
+    "LabelConfusionDisplay",
+    "LabelIssues",
+    "LabelScoresDisplay",
+    "PrecisionRecallThresholdDisplay",
+    "ReliabilityDisplay",
+    "explain",
+    "find_label_issues",
+    "label_quality",
+    "plot_threshold_curves",
+]
 
 publish(globals())

@@ -41,16 +41,13 @@ _ESCAPED = str.maketrans(
 
 
 class Attribute(NamedTuple):
-    """One declared column; ``values`` are those of a nominal attribute.
-
-    ``inside`` are the attributes of a relational one.
-    """
+    """One declared column."""
 
     name: str
     type: str  # number, nominal, string, date or relational
-    values: tuple[str, ...]
+    values: tuple[str, ...]  # of a nominal attribute
     line: int
-    inside: tuple[Attribute, ...] = ()
+    inside: tuple[Attribute, ...] = ()  # the attributes of a relational one
 
 
 class Header(NamedTuple):

@@ -30,15 +30,11 @@ class Protocol:
 
 @dataclass(frozen=True)
 class Tolerance:
-    """How far ours may be from the printed value, and why so far.
+    """How far ours may be from the printed value, and why so far."""
 
-    ``values`` by measure, in its units. ``deviations`` is used for all other measures: so many
-    standard deviations over our own folds.
-    """
-
-    values: Mapping[str, float]
+    values: Mapping[str, float]  # by measure, in its units
     reason: str
-    deviations: float | None = None
+    deviations: float | None = None  # over our own folds: for all other measures
 
     def of(self, measure: str, deviation: float) -> float:
         """The tolerance for a measure whose deviation over the folds is given."""
@@ -98,18 +94,14 @@ class PublishedTable:
 
 @dataclass(frozen=True)
 class Statement:
-    """A sentence about a figure that can be checked: who wins, or that more neighbours are better.
-
-    ``winner`` and ``loser`` are curves, compared by their mean; ``rising`` is a curve that gets
-    better with k. ``why`` is the evidence if the sentence does not hold.
-    """
+    """A sentence about a figure: who wins, or that more neighbours are better."""
 
     text: str
     measure: str
-    winner: str | None = None
+    winner: str | None = None  # a curve, compared with the loser's by its mean
     loser: str | None = None
-    rising: str | None = None
-    why: str | None = None
+    rising: str | None = None  # a curve that gets better with k
+    why: str | None = None  # the evidence if the sentence does not hold
 
 
 @dataclass(frozen=True)
