@@ -163,10 +163,8 @@ class _Column:
 
 
 def _columns_of(Y: LabelMatrix, S: ScoreMatrix) -> tuple[list[_Column], _Column]:
-    """The column of each label, and all entries of the matrix as one column.
-
-    Unknown labels have no entries; with sparse scores there are none.
-    """
+    """The column of each label, and all entries of the matrix as one column."""
+    # Unknown labels have no entries; with sparse scores there are none.
     n_labels: tuple[int | None, int | None]
     if sparse.issparse(S):
         ends, row, score, relevant = stored_by_label(Y, S)

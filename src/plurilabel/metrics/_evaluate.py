@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from plurilabel._core.base import LabelMatrix, column_names, names_or_default
+from plurilabel._core.compat import import_extra
 from plurilabel._core.html import html_table
 from plurilabel._core.names import ALIASES
 from plurilabel._core.scores import check_count
@@ -467,9 +468,5 @@ def per_label(
 
 
 def _data_frame(columns: Mapping[str, Any], index: Sequence[str], index_name: str) -> Any:
-    """A pandas data frame, or an error that says how to install pandas."""
-    try:
-        import pandas as pd
-    except ImportError:
-        raise ImportError("to_frame needs pandas: pip install 'plurilabel[table]'") from None
+    pd = import_extra("pandas", "to_frame", "table")
     return pd.DataFrame(columns, index=pd.Index(index, name=index_name))

@@ -22,8 +22,7 @@ from plurilabel._core.words import display_width, filled
 
 Floats = NDArray[np.float64]
 
-SCORE = "score"
-"""The scale of parts that add up to the score itself."""
+SCORE = "score"  # the scale of parts that add up to the score itself
 
 LOG_ODDS = "log-odds"
 """The scale of parts that add up to the log-odds of the score, which is a probability."""
@@ -362,10 +361,8 @@ def _places(parts: Sequence[Parts]) -> dict[str, int]:
 
 
 def occlusion(score: Callable[[Any], Any], x: Any, given: Given) -> Parts:
-    """What changes in the scores where one feature at a time has the value of the reference.
-
-    The base is what the parts leave of the scores: they need not add up otherwise.
-    """
+    """What changes in the scores where one feature at a time has the value of the reference."""
+    # The base is what the parts leave of the scores: they need not add up otherwise.
     origin = given.origin(x.shape[1])
     now = np.asarray(score(x), dtype=np.float64)[0]
     if sparse.issparse(x) and not origin.any():

@@ -197,10 +197,8 @@ def engine_labels(Y: NDArray[Any]) -> NDArray[Any]:
 
 
 def count_known(tree: Any, X: Any, have: NDArray[Any], known: NDArray[Any]) -> None:
-    """Set the values of a tree to label frequencies among weights that are known, (n, q) each.
-
-    Where nothing is known of a label in a node, the node has the frequency of its parent.
-    """
+    """Set the values of a tree to label frequencies among weights that are known, (n, q) each."""
+    # Where nothing is known of a label in a node, the node has the frequency of its parent.
     inner, n = tree.tree_, X.shape[0]
     leaf = sparse.csr_array(
         (np.ones(n), (tree.apply(X, check_input=False), np.arange(n))), (inner.node_count, n)
@@ -221,11 +219,9 @@ def count_known(tree: Any, X: Any, have: NDArray[Any], known: NDArray[Any]) -> N
 
 
 def impurity_decrease(tree: Any, p: NDArray[np.float64], criterion: str) -> NDArray[np.float64]:
-    """Decrease of each label's own impurity by the splits on each feature, (q, d).
-
-    A split of a node adds w H - w_left H_left - w_right H_right, where w is the weight of the
-    instances in a node and H the label's impurity there, given its frequencies p (nodes, q).
-    """
+    """Decrease of each label's own impurity by the splits on each feature, (q, d)."""
+    # A split of a node adds w H - w_left H_left - w_right H_right, where w is the weight of the
+    # instances in a node and H the label's impurity there, given its frequencies p (nodes, q).
     impurity = entr(p) + entr(1 - p) if criterion == "entropy" else 2 * p * (1 - p)
     weighted = tree.weighted_n_node_samples[:, None] * impurity  # (nodes, q)
     inner = np.flatnonzero(tree.children_left != -1)
