@@ -292,7 +292,7 @@ class Training(Reporting):
             f"{data.name or 'data'}: {counted(n, 'row')}, {self._features()}, "
             f"{counted(q, 'label')}, {known_part(data.Y)[0].sum() / n:.2f} per row",
         )
-        for note in [*label_notes(data, self.columns), *column_notes(data)]:
+        for note in [*label_notes(data, self.columns), *column_notes(data, data.X)]:
             self.tell("note", f"Note: {note}")
 
     def _features(self) -> str:

@@ -28,7 +28,7 @@ from plurilabel.learners import learner_text, make_learner
 from plurilabel.learners.lazy import MLkNN
 from plurilabel.models._model import Model
 from plurilabel.models._train import Training
-from plurilabel.models._train_data import most_frequent
+from plurilabel.models._train_data import column_notes, most_frequent
 
 THREADS = "threads"
 PATIENCE = 10  # seconds, for a scheduler to answer
@@ -107,7 +107,7 @@ class BlockTraining(Training):
             f"{counted(X.numblocks[0], 'block')}, "  # type: ignore[union-attr]
             f"{self._features()}, {counted(Y.shape[1], 'label')}",
         )
-        for note in self._column_notes(frame if self.is_table else X):
+        for note in column_notes(self.data, frame) if self.is_table else ():
             self.tell("note", f"Note: {note}")
 
     def _tell_apart(self, frame: Any, columns: Any, wanted: Any) -> None:

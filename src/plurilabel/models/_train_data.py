@@ -138,9 +138,9 @@ def label_notes(data: Dataset, columns: Any) -> Iterator[str]:
         yield f"{counted(without, 'row')} {have} {what}"
 
 
-def column_notes(data: Dataset) -> Iterator[str]:
-    """Remarks about the columns of a table."""
-    if not hasattr(data.X, "iloc"):
+def column_notes(data: Dataset, X: Any) -> Iterator[str]:
+    """Remarks about the columns of a table, of which X has the rows."""
+    if not hasattr(X, "iloc"):
         return
     texts = text_columns(data)
     if texts:
@@ -148,7 +148,6 @@ def column_notes(data: Dataset) -> Iterator[str]:
         yield f"{listed([repr(name) for name in texts], 5)} {are} used as text"
     for name, why in data.left_out.items():
         yield f"{name!r} is left out as an identifier: {why}; use it with features=[...]"
-    X: Any = data.X
     if counters := [name for name in X.columns if _counts_rows(X[name])]:
         named = listed([repr(name) for name in counters], 5)
         number = "numbers" if len(counters) == 1 else "number"
