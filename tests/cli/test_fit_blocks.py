@@ -90,7 +90,8 @@ def test_what_does_not_go_with_it(run, files, tmp_path, monkeypatch):
         assert done.status != 0 and not out.exists()
         return done.err
 
-    assert "several need --scheduler" in message(first, folder / "part1.parquet")
+    report = ("--report", tmp_path / "r.html")
+    assert "--report does not go with" in message(first, "--scheduler", "threads", *report)
     threads = ("--scheduler", "threads")
     assert "--quick does not go with" in message(first, *threads, "--quick")
     assert "--time-limit does not go with" in message(first, *threads, "--time-limit", 9)

@@ -7,12 +7,10 @@ from typing import Any
 
 import click
 
-from plurilabel._core.words import counted, shortened
+from plurilabel._core.words import counted, no_formula, shortened
 from plurilabel.cli._data import data_options, read_learner, reader_options
 from plurilabel.cli._output import check_output, force_option, print_json, print_table, say
 from plurilabel.cli._progress import Steps
-
-SUFFIXES = (".csv", ".tsv", ".parquet", ".jsonl")
 
 
 @click.command()
@@ -32,8 +30,8 @@ SUFFIXES = (".csv", ".tsv", ".parquet", ".jsonl")
     "--top", type=click.IntRange(1), default=20, show_default=True, help="Issues to print."
 )
 @click.option(
-    "-o", "--out", type=click.Path(path_type=Path), metavar="FILE",
-    help=f"Write all issues here: {', '.join(SUFFIXES)}.",
+    "-o", "--out", type=click.Path(path_type=Path), metavar="FILE.csv",
+    help="Write all issues here.",
 )  # fmt: skip
 @click.option(
     "--report", type=click.Path(path_type=Path), metavar="FILE.html",
@@ -67,12 +65,13 @@ def issues(
       plurilabel issues films.csv --labels tags
       plurilabel issues films.csv --labels tags -o issues.csv --report issues.html
     """
-    for path, suffixes, option in ((out, SUFFIXES, "-o"), (report, (".html",), "--report")):
+    for path, suffixes, option in ((out, (".csv",), "-o"), (report, (".html",), "--report")):
         if path is not None:
             check_output(path, *data, suffixes=suffixes, option=option, force=force)
     given = reader_options(*data, **reading)
     chosen = None if learner is None else read_learner(learner)
     from plurilabel import evaluation
+    from plurilabel._core.records import write_atomic
     from plurilabel.models import find_issues
 
     options: Any = {"learner": chosen, "cv": cv, "threshold": below, "random_state": random_state}
@@ -82,7 +81,8 @@ def issues(
     frame = found.to_frame()
     frame["text"] = [rows[row] for row in found.rows.tolist()]
     if out is not None:
-        _write(out, frame)
+        with write_atomic(out) as stream:
+            stream.write(frame.map(no_formula).to_csv(index=False).encode())
     if report is not None:
         texts = rows if any(rows) else None
         evaluation.write_issues_report(found, report, instances=texts)
@@ -103,20 +103,3 @@ def issues(
             print_table(columns, lines, texts=("label", "issue", "text"))
     for path in filter(None, (out, report)):
         say(f"Wrote {path}", as_json=True)
-
-
-def _write(out: Path, frame: Any) -> None:
-    from plurilabel import io
-    from plurilabel._core.records import write_atomic
-    from plurilabel.io.shared import frame_writer
-
-    def schema(arrow: Any) -> Any:
-        return arrow.Schema.from_pandas(frame, preserve_index=False)
-
-    kind, names = str(io.file_format(out)), list(frame.columns)
-    options = {"escape_formulas": True}
-    with (
-        write_atomic(out) as stream,
-        frame_writer(stream, kind, names, schema, **options) as write,
-    ):
-        write(frame)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -52,13 +51,7 @@ def calibrate(model: str, data: str, out: Path, force: bool, method: str, **read
     Example:
       plurilabel calibrate films.skops checked.csv -o calibrated.skops
     """
-
-    def refine(loaded: Model, rows: Any) -> Model:
-        from plurilabel import models
-
-        return models.calibrate(loaded, rows, method=method)
-
-    _refine(model, data, out, force, reading, refine)
+    _refine(model, data, out, force, reading, "calibrate", method=method)
 
 
 @click.command()
@@ -97,34 +90,24 @@ def guarantee(
       plurilabel guarantee films.skops checked.csv --alpha 0.05 -o safe.skops
       plurilabel guarantee films.skops checked.csv --kind discoveries -o safe.skops
     """
-
-    def refine(loaded: Model, rows: Any) -> Model:
-        from plurilabel import models
-
-        return models.guarantee(loaded, rows, kind, alpha=alpha, delta=delta)
-
-    refined = _refine(model, data, out, force, reading, refine)
+    options = {"kind": kind, "alpha": alpha, "delta": delta}
+    refined = _refine(model, data, out, force, reading, "guarantee", **options)
     say(f"Guarantee: {refined.notes['guarantee']['words']}")
 
 
 def _refine(
-    model: str,
-    data: str,
-    out: Path,
-    force: bool,
-    reading: dict[str, Any],
-    refine: Callable[[Model, Any], Model],
+    model: str, data: str, out: Path, force: bool, reading: Any, function: str, **options: Any
 ) -> Model:
-    """Load a model and rows, refine it, save it, and say what changed."""
+    """Load a model and rows, call a function of ``plurilabel.models``, and save the result."""
     check_output(out, model, data, force=force)
     check_file(model)
-    from plurilabel.models import load_model, save_model
+    from plurilabel import models
 
-    loaded = load_model(model)
+    loaded = models.load_model(model)
     rows = read_rows(loaded, data, with_labels=True, **reading)
     for remark in rows.remarks:
         say(f"Note: {remark}", as_json=True)
-    refined = refine(loaded, rows)
-    save_model(refined, out)
+    refined: Model = getattr(models, function)(loaded, rows, **options)
+    models.save_model(refined, out)
     say(f"Wrote {out} ({refined.notes['refined']}, {file_size(out.stat().st_size)})")
     return refined

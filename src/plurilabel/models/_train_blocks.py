@@ -70,6 +70,7 @@ class BlockTraining(Training):
             "threshold": self.threshold,
             "quick": self.quick,
             "time_limit": self.time_limit,
+            "report": self.report,
         }
         for name, value in others.items():
             if value not in (None, False):

@@ -12,11 +12,10 @@ import numpy as np
 from plurilabel._core.base import names_or_default
 from plurilabel._core.blocks import dense
 from plurilabel._core.compat import versions
-from plurilabel._core.records import write_atomic
 from plurilabel._core.unknown import known_part
 from plurilabel._core.words import capital, shortened
 from plurilabel.evaluation._report._charts import Chart
-from plurilabel.evaluation._report._report import html_page
+from plurilabel.evaluation._report._report import write_html
 from plurilabel.metrics import evaluate, get_measure, per_label
 
 HEADLINES = ("micro_f1", "macro_f1", "subset_accuracy", "hamming_loss", "average_precision")
@@ -103,11 +102,7 @@ def write_model_report(
         "repeat": list(versions().items()),
         "version": versions()["plurilabel"],
     }
-    page, path = html_page("model", shown), Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with write_atomic(path) as stream:
-        stream.write(page.encode(errors="backslashreplace"))
-    return path
+    return write_html(path, "model", shown)
 
 
 def _headline(measures: Any) -> str:

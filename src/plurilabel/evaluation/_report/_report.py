@@ -173,6 +173,15 @@ def html_page(page: str, shown: dict[str, Any]) -> str:
     return re.sub(r">\n\s*<", "><", _template("html", page).render(shown).lstrip())
 
 
+def write_html(path: str | os.PathLike[str], page: str, shown: dict[str, Any]) -> Path:
+    """Write a page, whole or not at all; folders are made if needed."""
+    text, place = html_page(page, shown), Path(path)
+    place.parent.mkdir(parents=True, exist_ok=True)
+    with write_atomic(place) as stream:
+        stream.write(text.encode(errors="backslashreplace"))
+    return place
+
+
 @cache
 def _template(name: str, page: str = "report") -> Template:
     """A template of ``templates/`` by its ending and its name."""

@@ -59,8 +59,7 @@ def read_table(
     Parameters
     ----------
     path : str, path, sequence of paths, or data frame
-        A file, gzipped or not; several with the same columns, a folder of them, or a pattern such
-        as ``rows/*.csv``; or a data frame of pandas or polars.
+        A file or several, a folder, or a pattern such as ``rows/*.csv``; or a data frame.
     labels : sequence of str, or str
         Names of the label columns, which hold 0 and 1 (also true and false, yes and no). Or the
         name of the one column with the tags of each row: text with a separator
