@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass, field, replace
+from functools import partial
 from math import ceil
 from pathlib import Path
 from time import monotonic
@@ -446,11 +447,12 @@ class Training:
             scaled = make_pipeline(StandardScaler(), MLkNN(10))
             return self.prepare(MLkNN(10, metric="cosine") if sparse_rows else scaled)
         left = self.left(0.7)
+        exportable = partial(not_exportable, unknown_labels=isinstance(self.Y, UnknownLabels))
         self.automatic = AutoClassifier(
             measure,
             portfolio="quick" if self.quick else "full",
             threshold="constant" if self.threshold == "none" else self.threshold,
-            leave_out=not_exportable if self.exportable else None,
+            leave_out=exportable if self.exportable else None,
             time_limit=None if left is None else max(left, 1e-9),
             cv=self.folds(3 if self.quick else 5),
             encoder=self.encoder(None),

@@ -87,7 +87,7 @@ def test_every_member(kind, learner):
         LabelPowerset(LogisticRegression(), decision="marginal"),
         RankSVM(kernel="linear"),
         RankSVM(kernel="poly", degree=2, threshold=None),
-        *(CalibratedClassifier(MLkNN(5), way, cv=2) for way in ("sigmoid", "beta", "temperature")),
+        *(CalibratedClassifier(MLkNN(5), way, cv=2) for way in ("sigmoid", "temperature")),
         CalibratedClassifier(BinaryRelevance(LinearSVC()), min_count=200, cv=2),
         ThresholdClassifier(MLkNN(5), ExpectedF(), cv=2),
         ThresholdClassifier(MLkNN(5), ExpectedF(empty=1.0), cv=2),

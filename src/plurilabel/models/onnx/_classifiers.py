@@ -8,20 +8,11 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn import ensemble, linear_model, svm, tree
 from sklearn.dummy import DummyClassifier
-from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
-from sklearn.linear_model import (
-    LogisticRegression,
-    LogisticRegressionCV,
-    Perceptron,
-    RidgeClassifier,
-    RidgeClassifierCV,
-    SGDClassifier,
-)
+from sklearn.linear_model import SGDClassifier
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import Pipeline
-from sklearn.svm import SVC, LinearSVC, NuSVC
-from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
 
 from plurilabel._core.blocks import dense
 from plurilabel.models.onnx._steps import transformed
@@ -29,14 +20,13 @@ from plurilabel.models.onnx._to_onnx import Graph, Value
 from plurilabel.models.onnx._trees import mean_of_leaves
 
 LINEAR = (
-    LinearSVC,
-    LogisticRegression,
-    LogisticRegressionCV,
-    Perceptron,
-    RidgeClassifier,
-    RidgeClassifierCV,
-    SGDClassifier,
-)
+    linear_model.LogisticRegression, linear_model.LogisticRegressionCV, linear_model.Perceptron,
+    linear_model.RidgeClassifier, linear_model.RidgeClassifierCV, SGDClassifier, svm.LinearSVC,
+)  # fmt: skip
+TREES = (
+    ensemble.ExtraTreesClassifier, ensemble.RandomForestClassifier, tree.DecisionTreeClassifier,
+    tree.ExtraTreeClassifier,
+)  # fmt: skip
 ACTIVATIONS = {"logistic": "Sigmoid", "tanh": "Tanh", "relu": "Relu", "softmax": "Softmax"}
 
 
@@ -209,15 +199,12 @@ def _network(graph: Graph, model: MLPClassifier, x: Value, method: str) -> Value
 def _forest(graph: Graph, model: Any, x: Value, method: str) -> Value:
     del method
     trees = [one.tree_ for one in getattr(model, "estimators_", [model])]
-    return mean_of_leaves(graph, trees, [tree.value[:, 0, :] for tree in trees], x)
+    return mean_of_leaves(graph, trees, [one.value[:, 0, :] for one in trees], x)
 
 
 CLASSIFIERS: dict[type, Callable[[Graph, Any, Value, str], Value]] = {
     **dict.fromkeys(LINEAR, _linear_classes),
-    **dict.fromkeys((SVC, NuSVC), _support_vectors),
+    **dict.fromkeys(TREES, _forest),
+    **dict.fromkeys((svm.SVC, svm.NuSVC), _support_vectors),
     MLPClassifier: _network,
-    DecisionTreeClassifier: _forest,
-    ExtraTreeClassifier: _forest,
-    ExtraTreesClassifier: _forest,
-    RandomForestClassifier: _forest,
 }

@@ -191,19 +191,16 @@ def _rank_svm(graph: Graph, learner: RankSVM, x: Value) -> Answer:
         f = graph("MatMul", K, learner.dual_coef_)
     f = graph("Add", f, learner.intercept_[np.newaxis])
     never, always = np.asarray(learner._never) > 0, np.asarray(learner._always) > 0
-    fixed, q = never | always, len(never)
-    if fixed.any() and fixed.all():
+    if (never | always).all():
         raise ValueError("RankSVM cannot be exported if no label varies")
-    learned = graph.columns(f, np.flatnonzero(~fixed))
-    zero = np.float64(0)
-    low = graph("Min", graph("ReduceMin", learned, axes=[1], keepdims=1), zero)
-    high = graph("Max", graph("ReduceMax", learned, axes=[1], keepdims=1), zero)
-    if fixed.any():
-        f = graph("Where", never[None], graph("Sub", low, np.float64(1)), f)
-        f = graph("Where", always[None], graph("Add", high, np.float64(1)), f)
+    learned = graph.columns(f, np.flatnonzero(~(never | always)))
+    for which, extreme, step in ((never, "Min", -1.0), (always, "Max", 1.0)):
+        if which.any():  # beyond all labels that vary, and beyond 0
+            most = graph(f"Reduce{extreme}", learned, axes=[1], keepdims=1)
+            most = graph("Add", graph(extreme, most, np.float64(0)), np.float64(step))
+            f = graph("Where", which[np.newaxis], most, f)
     if learner.threshold_ is not None:
         f = graph("Sub", f, linear_cuts(graph, learner.threshold_, learned))
-    assert q == learner.n_labels_
     return _above_cut(graph, _sure(graph, f, never, always), "decision_function")
 
 
@@ -216,11 +213,8 @@ def _one_vs_all(graph: Graph, learner: OneVsAllLinear, x: Value) -> Answer:
         for norm in ("max", "l2"):
             x = unit_length(graph, norm, x)
         x = graph.cast(graph.cast(x, np.float32), np.float64)
-    z = graph(
-        "Add",
-        graph("MatMul", x, graph.constant(learner.coef_.astype(np.float64))),
-        _row(learner.intercept_),
-    )
+    z = graph("MatMul", x, graph.constant(learner.coef_.astype(np.float64)))
+    z = graph("Add", z, _row(learner.intercept_))
     method = learner._score_method()
     return _above_cut(graph, graph("Sigmoid", z) if method == "predict_proba" else z, method)
 
@@ -252,7 +246,7 @@ def _boosted(graph: Graph, learner: MLGradientBoosting, x: Value) -> Answer:
 
 def _automatic(graph: Graph, learner: AutoClassifier, x: Value) -> Answer:
     x = transformed(graph, learner.encoder_, x)
-    total = graph.constant(np.zeros((1, 1)))
+    total, bounds = graph.constant(np.zeros((1, 1))), (np.float64(0), np.float64(1))
     parts = zip(learner.names_, learner.estimators_, learner.calibrators_, learner.weights_)
     for name, member, calibrator, weights in parts:
         try:
@@ -262,17 +256,16 @@ def _automatic(graph: Graph, learner: AutoClassifier, x: Value) -> Answer:
                 f"the member {name!r} cannot be exported: {error}. Fit with --exportable, or "
                 "exportable=True, to choose only among learners that can"
             ) from None
-        in_bounds = np.float64(0), np.float64(1)
-        if weights[0] > 0:
-            scores = graph("Clip", found.scores, *in_bounds)
-            total = graph("Add", total, graph("Mul", scores, np.float64(weights[0])))
-        if weights[1] > 0:
-            scores = calibrated(graph, calibrator, found.scores)
-            total = graph("Add", total, graph("Mul", scores, np.float64(weights[1])))
-        if weights[2] > 0:
-            says = graph("Where", found.sets, np.float64(SURE), np.float64(1 - SURE))
-            total = graph("Add", total, graph("Mul", says, np.float64(weights[2])))
-    scores = graph("Clip", total, np.float64(0), np.float64(1))
+        forms = (
+            lambda found, _: graph("Clip", found.scores, *bounds),
+            lambda found, calibrator: calibrated(graph, calibrator, found.scores),
+            lambda found, _: graph("Where", found.sets, np.float64(SURE), np.float64(1 - SURE)),
+        )
+        for form, weight in zip(forms, weights):
+            if weight > 0:
+                part = graph("Mul", form(found, calibrator), np.float64(weight))
+                total = graph("Add", total, part)
+    scores = graph("Clip", total, *bounds)
     sets = cut(graph, learner.cut_, scores)
     if learner.nonempty_:
         sets = graph.nonempty(sets, scores, learner.n_labels_)
