@@ -150,11 +150,34 @@ def test_table_of_datasets(data_folder):
         if found:
             shown[found[1]] = (*(int(n.replace(",", "")) for n in found.group(2, 3, 4)), found[5])
     others = {"image-bags", "image-600", "wq", "sjaffe"}
+    others |= {name for name in datasets.dataset_names() if name.startswith(("goe", "brighter"))}
     assert shown.keys() == set(datasets.dataset_names()) - others
     for name in ("digits", "yeast", "flags", "foodtruck", "genbase", "medical"):
         data = datasets.load(name)
         cardinality = f"{data.Y.sum() / data.Y.shape[0]:.3f}"
         assert shown[name] == (*data.X.shape, data.Y.shape[1], cardinality), name
+
+
+def test_every_guide_has_a_card_with_a_picture(monkeypatch):
+    index = (DOCS / "guides" / "index.md").read_text("utf-8")
+    shown = re.findall(
+        r"^:link: (\S+)\n.*\n:img-top: \.\./_static/guides/(\S+)\.svg$", index, re.M
+    )
+    guides = {path.stem for path in (DOCS / "guides").glob("*.md")} - {"index"}
+    assert {link for link, _ in shown} == guides and all(link == name for link, name in shown)
+    monkeypatch.syspath_prepend(str(DOCS))
+    import make_cards
+
+    for name in guides:
+        path = DOCS / "_static" / "guides" / f"{name}.svg"
+        assert path.read_text("utf-8") == make_cards.drawn(name)
+
+
+@pytest.mark.parametrize("word", ["BERT", "embeddings", "LLM", "Excel", "ONNX"])
+def test_search_finds(word):
+    """Pages of the guide, not only of the reference, have the words that readers search for."""
+    found = [page for page in PAGES if re.search(rf"\b{word}\b", page.read_text("utf-8"))]
+    assert {"guides", "docs"} & {page.parent.name for page in found}
 
 
 def test_link_checker(tmp_path, monkeypatch):

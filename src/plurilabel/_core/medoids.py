@@ -12,8 +12,7 @@ from plurilabel._core.blocks import row_blocks
 
 Rows: TypeAlias = NDArray[np.intp]
 
-CELLS = 1 << 18
-"""Distances computed at a time."""
+CELLS = 1 << 18  # distances computed at a time
 
 TIE = 1e-9
 """Distances, and sums of them, that differ by a smaller share are equal: the first wins.

@@ -40,15 +40,7 @@ _LONG_WORD = re.compile(r"[^\s\u200b-]{15,}")
 
 
 def breakable(text: str) -> str:
-    """The head of a column, which may break where code has a joint, and in very long words.
-
-    Examples
-    --------
-    >>> breakable("MLkNN(n=5)").split("\\u200b"), breakable("a" * 20).split("\\u200b")
-    (['MLkNN(', 'n=5)'], ['aaaaaaaaaaaa', 'aaaaaaaa'])
-    >>> breakable("ClassifierChain").split("\\u200b")
-    ['Classifier', 'Chain']
-    """
+    """The head of a column, which may break where code has a joint, and in very long words."""
     joined = _CAMEL.sub("\u200b", text.translate(_JOINTS))
     return _LONG_WORD.sub(lambda found: "\u200b".join(re.findall(".{1,12}", found[0])), joined)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from numbers import Integral, Real
 from time import monotonic
@@ -11,23 +11,18 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
-from sklearn.base import clone
-from sklearn.impute import SimpleImputer
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from plurilabel._core.base import LabelMatrix, ProbabilisticClassifier, validate_features
-from plurilabel._core.blocks import dense, has_missing
+from plurilabel._core.base import LabelMatrix
+from plurilabel._core.blocks import has_missing
 from plurilabel._core.compat import HasMethods, Interval, StrOptions, safe_indexing
-from plurilabel._core.explanation.contributions import checked_given, occlusion
 from plurilabel._core.fitted import Declared, flag, number, numbers, values
 from plurilabel._core.limits import check_size
 from plurilabel._core.unknown import UnknownLabels
 from plurilabel._core.words import counted
 from plurilabel.io import TableEncoder
-from plurilabel.io.shared import as_table, has_identifier, imputer, is_texts
-from plurilabel.learners import learner_text, set_seeds
+from plurilabel.learners import learner_text
 from plurilabel.metrics import get_measure, get_scorer
 from plurilabel.model_selection.shared import Split, group_numbers, splits_by
 from plurilabel.thresholds import (
@@ -43,32 +38,28 @@ from plurilabel.wrappers.automatic._ensemble import (
     Choice,
     Cut,
     cut_sets,
+    cuts_for,
     mean_scores,
 )
+from plurilabel.wrappers.automatic._pool import Pool, answers, fit_one
 from plurilabel.wrappers.automatic._portfolio import (
     Candidate,
     candidates,
     for_known_labels,
+    given,
     simplest,
 )
+from plurilabel.wrappers.automatic._report import report, told
 from plurilabel.wrappers.automatic._selection import Selection, choose_and_fit, nest
-from plurilabel.wrappers.automatic._trials import (
-    NO_TIME,
-    Clock,
-    Pool,
-    Trials,
-    Tried,
-    answers,
-    fit_one,
-    none_left,
-    report,
-    told,
-)
+from plurilabel.wrappers.automatic._tables import TableClassifier, known_rows
+from plurilabel.wrappers.automatic._trials import NO_TIME, Clock, Trials, Tried, none_left
+from plurilabel.wrappers.automatic._words import Encoded, choose_words
 
 FEWEST = 30  # instances: with fewer, a comparison says nothing
+MANY = 1000  # instances: from here on, 3 folds do
 
 
-class AutoClassifier(ProbabilisticClassifier):
+class AutoClassifier(TableClassifier):
     """The learners that suit the data, weighted for the measure that matters.
 
     A portfolio of learners is tried by cross-validation: neighbours, logistic regressions and
@@ -105,10 +96,10 @@ class AutoClassifier(ProbabilisticClassifier):
     max_models : int, default=None
         The largest number of learners in the result. With 1 it is small, and the best one is
         taken.
-    cv : int, cross-validation splitter, iterable of splits, or None, default=5
+    cv : int, cross-validation splitter, iterable of splits, or None, default=None
         How rows are held out. An int is a number of random folds, of whole groups if ``fit`` gets
-        any; None stands for 5. Rows that are in no test part, such as the first ones of
-        :class:`~sklearn.model_selection.TimeSeriesSplit`, are only learned from.
+        any; None stands for 5, or 3 from 1,000 rows on. Rows that are in no test part, such as
+        the first ones of :class:`~sklearn.model_selection.TimeSeriesSplit`, are only learned from.
     encoder : transformer, default=None
         What turns a table or texts into numbers; by default a :class:`~plurilabel.TableEncoder`.
         Give one with other parameters to overrule it column by column.
@@ -248,7 +239,7 @@ turn, and measured on that fold).
         leave_out: Callable[[Any], object] | None = None,
         time_limit: float | None = None,
         max_models: int | None = None,
-        cv: Any = 5,
+        cv: Any = None,
         encoder: Any = None,
         memory: Any = None,
         progress: Callable[[int, int, str, float], object] | None = None,
@@ -297,44 +288,60 @@ turn, and measured on that fold).
         instead = "a learner of sparse labels, such as MLkNN"
         memory = 20 * 8.0 * n * q  # of the scores of twenty learners
         check_size(self, f"{n:,} instances and {q:,} labels", memory=memory, instead=instead)
-        encoder = self._new_encoder(X)
-        A, B, some = self._encoded_known(encoder, X, Y)
+        B, some = known_rows(Y)
         if groups is not None:
             groups = group_numbers(groups)
             check_consistent_length(X, groups)
         inside = None if groups is None else groups[some]
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        are_few = len(B) < FEWEST
+        splits = [] if are_few else self._splits(X, Y, some, groups, seed)
+        raw, encoder = safe_indexing(X, some), self._new_encoder(X)
+        encoder, encoded, words = self._with_words(encoder, raw, B, splits, clock)
+        A = self._fit_encoder(encoder, X)[some]
         tried = self._candidates(A, B, seed)
         if isinstance(B, UnknownLabels):
             tried = [replace(one, estimator=for_known_labels(one.estimator)) for one in tried]
-        if len(B) < FEWEST:
+        if are_few:
             few = f"{counted(len(B), 'row')} {'is' if len(B) == 1 else 'are'} too few"
             one_each, why = list(map(Tried, tried)), f"{few} to compare learners"
             found = self._uncompared(one_each, A, B, why, inside)
         else:
-            splits = self._splits(X, Y, some, groups, seed)
             if groups is None and (self.cv is None or isinstance(self.cv, Integral)):
                 warn_of_copies(A, seed)
             learns = self.encoder is not None or hasattr(X, "iloc") or has_missing(X)
-            raw = {"encoder": encoder, "raw": safe_indexing(X, some)} if learns else {}
-            pool = Pool(A, B, splits, self.memory, self.n_jobs, inside, **raw)
+            by_folds = {"encoder": encoder, "raw": raw, "encoded": encoded} if learns else {}
+            pool = Pool(A, B, splits, self.memory, self.n_jobs, inside, **by_folds)
             found = self._compared(tried, pool, seed, clock)
         members, chosen, self.estimators_ = found
         if isinstance(B, UnknownLabels):
             self.report_["unknown"] = B.n_unknown
         if isinstance(encoder, TableEncoder):
             self.report_ |= {"columns": encoder.kinds, "columns_left_out": encoder.left_out_}
+        if words:
+            self.report_["words"] = words
         self.names_ = [one.name for one in members]
         self.decides_ = [one.decides for one in members]
         self.weights_, self.calibrators_ = chosen.weights, chosen.calibrators
         self.cut_, self.nonempty_ = chosen.cut.strategy, chosen.cut.nonempty
+
+    def _with_words(
+        self, encoder: Any, X: Any, Y: Any, splits: list[Split], clock: Clock
+    ) -> tuple[Any, Encoded, str]:
+        """The encoder with features of texts that suit them, unless it has some already."""
+        is_table = isinstance(encoder, TableEncoder) and isinstance(self.portfolio, str)
+        if not is_table or not splits or encoder.words or "text" not in encoder.kinds.values():
+            return encoder, {}, ""
+        measure = get_measure(self.measure)
+        cut = self._asked_cut() or cuts_for(measure, labelled=False)[0]
+        return choose_words(encoder, X, Y, splits, measure, cut, self.portfolio, clock.limit)
 
     def _candidates(self, X: Any, Y: Any, seed: int) -> list[Candidate]:
         if isinstance(self.portfolio, str):
             few = X.shape[0] < FEWEST
             found = simplest(X, seed) if few else candidates(X, Y, self.portfolio, seed)
         else:
-            found = _given(self.portfolio, seed)
+            found = given(self.portfolio, seed)
         if self.leave_out is None:
             return found
         kept = [one for one in found if not self.leave_out(one.estimator)]
@@ -351,7 +358,8 @@ turn, and measured on that fold).
         if self.cv is None or isinstance(self.cv, Integral):
             groups = None if groups is None else groups[some]
             rest = np.empty((len(some), 1))
-            return splits_by(self.cv, rest, rest, groups, stratify=False, random_state=seed)
+            folds = self.cv or (5 if len(some) < MANY else 3)
+            return splits_by(folds, rest, rest, groups, stratify=False, random_state=seed)
         number = np.full(Y.shape[0], -1)
         number[some] = np.arange(len(some))
         found = [
@@ -464,7 +472,8 @@ turn, and measured on that fold).
     def _refit(self, X: Any, y: Any, groups: Any) -> None:
         X, Y = self._validate_X(X, reset=True), self._encode_more(y)
         check_consistent_length(X, Y)
-        A, B, some = self._encoded_known(self.encoder_, X, Y)
+        B, some = known_rows(Y)
+        A = self._fit_encoder(self.encoder_, X)[some]
         inside = None if groups is None else group_numbers(groups)[some]
         tried = list(map(Tried, map(Candidate, self.names_, self.estimators_)))
         for one in tried:
@@ -496,43 +505,10 @@ turn, and measured on that fold).
             "left_out": {**self.report_["left_out"], **failed},
         }
 
-    def _new_encoder(self, X: Any) -> Any:
-        """An encoder, not fitted; that of a table has the kinds of columns that all rows show."""
-        encoder = self.encoder
-        if encoder is None:
-            encoder = TableEncoder() if hasattr(X, "iloc") else imputer()
-        return encoder.decided(X) if isinstance(encoder, TableEncoder) else clone(encoder)
-
-    def _encoded_known(
-        self, encoder: Any, X: Any, Y: LabelMatrix
-    ) -> tuple[Any, Any, NDArray[np.intp]]:
-        """Encode the rows that have a known label, with dense labels, and which rows these are."""
-        self.encoder_ = clone(encoder)
-        if isinstance(encoder, TableEncoder):
-            self.encoder_.left_out_ = encoder.left_out_
-            X = self.encoder_.fit_transform(X)
-            self.feature_names_in_ = self.encoder_.feature_names_in_
-            self.n_features_in_ = len(self.feature_names_in_)
-        else:
-            self.encoder_.fit(X)
-            X = self._encoded(X)
-        if not isinstance(Y, UnknownLabels):
-            return X, dense(Y), np.arange(Y.shape[0])
-        filled, unknown = dense(Y.Y), dense(Y.unknown)
-        some = np.flatnonzero(~unknown.all(axis=1))
-        if not len(some):
-            raise ValueError("y must have labels that are known, got none")
-        return X[some], UnknownLabels(filled[some], unknown[some]), some
-
     # predictions --------------------------------------------------------------------------
 
     def _scores(self, X: Any) -> NDArray[np.float64]:
         return self._scores_of_encoded(self._encoded(X))
-
-    def _encoded(self, X: Any) -> Any:
-        """Encoded rows; an imputer has nothing to do where no value is missing."""
-        fills = isinstance(self.encoder_, SimpleImputer) and self.encoder is None
-        return X if fills and not has_missing(X) else self.encoder_.transform(X)
 
     def _scores_of_encoded(self, A: Any) -> NDArray[np.float64]:
         parts = [
@@ -544,88 +520,7 @@ turn, and measured on that fold).
     def _predict(self, X: Any) -> Any:
         return cut_sets(self.cut_, self.nonempty_, self._scores(X))
 
-    def explain(
-        self,
-        X: Any,
-        *,
-        feature_names: Sequence[str] | None = None,
-        reference: ArrayLike | None = None,
-    ) -> list[Any]:
-        """Explain each label by occlusion of one feature at a time.
-
-        Parameters
-        ----------
-        X : rows to explain, as ``predict`` takes them
-        feature_names : sequence of str, default=None
-        reference : array-like of shape (d,), default=None
-            The values that stand for "nothing known". By default the medians of the training
-            rows.
-
-        Returns
-        -------
-        list of Contributions, one for each row of X
-            The features of a table are those of ``encoder_``.
-        """
-        check_is_fitted(self)
-        if not self._takes_table(X):
-            medians = self.encoder_.statistics_ if reference is None else reference
-            return super().explain(X, feature_names=feature_names, reference=medians)
-        X = self._validate_predict(X)
-        names = self.encoder_.get_feature_names_out() if feature_names is None else feature_names
-        A = self._encoded(X)
-        given = checked_given(list(names), reference, A.shape[1])
-        scores = self._scores_of_encoded(A)
-        rows = (A[i : i + 1] for i in range(len(scores)))
-        parts = (occlusion(self._scores_of_encoded, row, given) for row in rows)
-        return [part.said_of(scores[i], self.label_names_) for i, part in enumerate(parts)]
-
     def summary(self) -> str:
         """Describe what was tried, what was chosen, and why."""
         check_is_fitted(self)
         return told(self.report_, self.seconds_["comparison"])
-
-    # the door -----------------------------------------------------------------------------
-
-    def _validate_X(self, X: Any, *, reset: bool) -> Any:
-        if is_texts(X):
-            X = as_table(X, () if reset else self.feature_names_in_).frame
-        elif hasattr(X, "columns") and not hasattr(X, "iloc"):
-            X = as_table(X).frame
-        if not reset and self._takes_table(X):
-            return X  # the encoder finds its columns, in any order
-        if reset and (_is_table(X) or self.encoder is not None):
-            return validate_data(self, X, reset=reset, skip_check_array=True)
-        X = validate_features(self, X, reset=reset, ensure_all_finite="allow-nan")
-        # a data frame is stored by columns; sums in another order differ in the last bit
-        return X if sparse.issparse(X) else np.ascontiguousarray(X)
-
-    def _takes_table(self, X: Any) -> bool:
-        return isinstance(self.encoder_, TableEncoder) and (hasattr(X, "iloc") or is_texts(X))
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags
-
-
-def _is_table(X: Any) -> bool:
-    """Whether X is a data frame with columns that are not numbers, or that number the rows."""
-    if not hasattr(X, "iloc"):
-        return False
-    return any(dtype.kind not in "biuf" for dtype in X.dtypes) or has_identifier(X)
-
-
-def _given(portfolio: Sequence[Any], seed: int) -> list[Candidate]:
-    """Learners that a user wants tried, under names that differ."""
-    found: dict[str, Candidate] = {}
-    for entry in portfolio:
-        name, estimator = entry if isinstance(entry, tuple | list) else (None, entry)
-        estimator = clone(estimator)
-        set_seeds(estimator, seed)
-        text = learner_text(estimator) if name is None else str(name)
-        if text in found:
-            raise ValueError(f"portfolio must have different names, got {text!r} twice")
-        found[text] = Candidate(text, estimator, decides=True)
-    if not found:
-        raise ValueError("portfolio must hold at least one classifier, got none")
-    return list(found.values())
