@@ -15,7 +15,9 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import Pipeline
 
 from plurilabel._core.blocks import dense
+from plurilabel.learners.extreme import OneVsAllLinear
 from plurilabel.models.onnx._steps import transformed
+from plurilabel.models.onnx._text import unit_length
 from plurilabel.models.onnx._to_onnx import Graph, Value
 from plurilabel.models.onnx._trees import mean_of_leaves
 
@@ -124,6 +126,26 @@ def _both(graph: Graph, p: Value) -> Value:
     return graph("Concat", graph("Sub", np.float64(1), p), p, axis=1)
 
 
+def one_vs_all(graph: Graph, model: OneVsAllLinear, x: Value) -> Value:
+    """Scores (n, q) of labels, or of classes."""
+    if model.normalize_:  # by the largest entry first, and in single precision, as it does
+        for norm in ("max", "l2"):
+            x = unit_length(graph, norm, x)
+        x = graph.cast(graph.cast(x, np.float32), np.float64)
+    z = graph("MatMul", x, graph.constant(model.coef_.astype(np.float64)))
+    z = graph("Add", z, np.asarray(model.intercept_, dtype=np.float64)[None])
+    return graph("Sigmoid", z) if model._score_method() == "predict_proba" else z
+
+
+def _one_vs_all_classes(graph: Graph, model: OneVsAllLinear, x: Value, method: str) -> Value:
+    scores = one_vs_all(graph, model, x)
+    if method == "predict_proba":  # which sum to one
+        return graph("Div", scores, graph("ReduceSum", scores, np.array([1]), keepdims=1))
+    if len(model.classes_) > 2:
+        return scores
+    return graph("Sub", graph.columns(scores, [1]), graph.columns(scores, [0]))
+
+
 # kernels, networks, trees -------------------------------------------------------------------
 
 
@@ -207,4 +229,5 @@ CLASSIFIERS: dict[type, Callable[[Graph, Any, Value, str], Value]] = {
     **dict.fromkeys(TREES, _forest),
     **dict.fromkeys((svm.SVC, svm.NuSVC), _support_vectors),
     MLPClassifier: _network,
+    OneVsAllLinear: _one_vs_all_classes,
 }

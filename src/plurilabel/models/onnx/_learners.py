@@ -22,11 +22,16 @@ from plurilabel.learners.transformation import (
     EnsembleOfChains,
     LabelPowerset,
 )
-from plurilabel.models.onnx._classifiers import class_scores, layers, score_each, similarities
+from plurilabel.models.onnx._classifiers import (
+    class_scores,
+    layers,
+    one_vs_all,
+    score_each,
+    similarities,
+)
 from plurilabel.models.onnx._cuts import calibrated, cut, linear_cuts
 from plurilabel.models.onnx._neighbors import counted_neighbors
 from plurilabel.models.onnx._steps import transformed
-from plurilabel.models.onnx._text import unit_length
 from plurilabel.models.onnx._to_onnx import Answer, Graph, Value
 from plurilabel.models.onnx._trees import leaf_numbers, mean_of_leaves, sum_of_leaves
 from plurilabel.wrappers import (
@@ -209,14 +214,7 @@ def _row(numbers: Any) -> Any:
 
 
 def _one_vs_all(graph: Graph, learner: OneVsAllLinear, x: Value) -> Answer:
-    if learner.normalize_:  # by the largest entry first, and in single precision, as it does
-        for norm in ("max", "l2"):
-            x = unit_length(graph, norm, x)
-        x = graph.cast(graph.cast(x, np.float32), np.float64)
-    z = graph("MatMul", x, graph.constant(learner.coef_.astype(np.float64)))
-    z = graph("Add", z, _row(learner.intercept_))
-    method = learner._score_method()
-    return _above_cut(graph, graph("Sigmoid", z) if method == "predict_proba" else z, method)
+    return _above_cut(graph, one_vs_all(graph, learner, x), learner._score_method())
 
 
 def _boosted(graph: Graph, learner: MLGradientBoosting, x: Value) -> Answer:
