@@ -42,6 +42,7 @@ from plurilabel.wrappers import (
 )
 
 BOUNDED = ("bpmll", "squared")  # errors of networks that end in tanh
+ADVICE = "Fit with --exportable, or exportable=True, to choose only among what can be exported"
 SURE = 0.95  # what a label set says of its labels, as in AutoClassifier
 TIED = float(np.finfo(np.float64).tiny)  # the margin of labels of the first of equally good sets
 
@@ -243,17 +244,18 @@ def _boosted(graph: Graph, learner: MLGradientBoosting, x: Value) -> Answer:
 
 
 def _automatic(graph: Graph, learner: AutoClassifier, x: Value) -> Answer:
-    x = transformed(graph, learner.encoder_, x)
+    try:
+        x = transformed(graph, learner.encoder_, x)
+    except ValueError as error:
+        raise ValueError(f"{error}. {ADVICE}") from None
     total, bounds = graph.constant(np.zeros((1, 1))), (np.float64(0), np.float64(1))
     parts = zip(learner.names_, learner.estimators_, learner.calibrators_, learner.weights_)
     for name, member, calibrator, weights in parts:
         try:
             found = answer(graph, member, x)
         except ValueError as error:
-            raise ValueError(
-                f"the member {name!r} cannot be exported: {error}. Fit with --exportable, or "
-                "exportable=True, to choose only among learners that can"
-            ) from None
+            problem = f"the member {name!r} cannot be exported: {error}"
+            raise ValueError(f"{problem}. {ADVICE}") from None
         forms = (
             lambda found, _: graph("Clip", found.scores, *bounds),
             lambda found, calibrator: calibrated(graph, calibrator, found.scores),
