@@ -84,8 +84,8 @@ class AutoClassifier(TableClassifier):
         measure best.
     leave_out : callable, default=None
         Called with each learner and each transformer of texts, not fitted: it is not tried if
-        that returns something true, such as the reason. With :func:`plurilabel.models.not_exportable`, what is fitted can be
-        exported.
+        that returns something true, such as the reason. With
+        :func:`plurilabel.models.not_exportable`, what is fitted can be exported.
     time_limit : float, default=None
         Seconds for ``fit``. Learners that cost less are tried first; one for which there is not
         enough time, with what its folds may take and what the choice and the final fits need, is
