@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from time import monotonic
 from typing import Any
 
@@ -20,7 +21,7 @@ from plurilabel._core.blocks import has_missing
 from plurilabel._core.compat import safe_indexing
 from plurilabel._core.data.dataset import Dataset
 from plurilabel._core.names import refuse_one_label
-from plurilabel._core.unknown import known_part
+from plurilabel._core.unknown import UnknownLabels, known_part
 from plurilabel._core.words import counted
 from plurilabel.evaluation import write_model_report
 from plurilabel.io.shared import (
@@ -369,11 +370,12 @@ class Training(Reporting):
             scaled = make_pipeline(StandardScaler(), MLkNN(10))
             return self.prepare(MLkNN(10, metric="cosine") if sparse_rows else scaled)
         left = self.left(0.7)
+        exportable = partial(not_exportable, unknown_labels=isinstance(self.Y, UnknownLabels))
         self.automatic = AutoClassifier(
             measure,
             portfolio="quick" if self.quick else "full",
             threshold="constant" if self.threshold == "none" else self.threshold,
-            leave_out=not_exportable if self.exportable else None,
+            leave_out=exportable if self.exportable else None,
             time_limit=None if left is None else max(left, 1e-9),
             cv=self.folds(3 if self.quick else 5) if self.quick or self.data.ordered else None,
             encoder=self.encoder(None),

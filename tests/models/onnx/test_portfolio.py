@@ -32,8 +32,8 @@ from plurilabel import (
 )
 from plurilabel.io import word_features
 from plurilabel.models import load_model, not_exportable, save_model, to_onnx, train
+from plurilabel.wrappers.automatic._pool import fit_one
 from plurilabel.wrappers.automatic._portfolio import candidates, simplest
-from plurilabel.wrappers.automatic._trials import fit_one
 from tests.models.onnx.asked import check
 
 N, NEW = 120, 1000
@@ -83,11 +83,13 @@ def test_every_member(kind, learner):
         BinaryRelevance(make_pipeline(StandardScaler(), LogisticRegression())),
         *(BinaryRelevance(SVC(kernel=kernel)) for kernel in ("linear", "poly", "sigmoid")),
         LabelPowerset(LinearSVC()),
+        LabelPowerset(OneVsAllLinear()),
+        LabelPowerset(OneVsAllLinear(loss="logistic")),
         LabelPowerset(SVC(), decision="marginal"),
         LabelPowerset(LogisticRegression(), decision="marginal"),
         RankSVM(kernel="linear"),
         RankSVM(kernel="poly", degree=2, threshold=None),
-        *(CalibratedClassifier(MLkNN(5), way, cv=2) for way in ("sigmoid", "beta", "temperature")),
+        *(CalibratedClassifier(MLkNN(5), way, cv=2) for way in ("sigmoid", "temperature")),
         CalibratedClassifier(BinaryRelevance(LinearSVC()), min_count=200, cv=2),
         ThresholdClassifier(MLkNN(5), ExpectedF(), cv=2),
         ThresholdClassifier(MLkNN(5), ExpectedF(empty=1.0), cv=2),
@@ -106,7 +108,7 @@ def test_one_label_set_and_two():
     X, _ = numbers()
     two = np.tile([[1, 0], [0, 1]], (N // 2, 1))
     for Y in (np.ones((N, 2), int), np.zeros((N, 2), int), two):
-        for estimator in (SVC(), LogisticRegression()):
+        for estimator in (SVC(), LogisticRegression(), OneVsAllLinear()):
             check(LabelPowerset(estimator).fit(X[:N], Y), X[N:])
 
 
@@ -181,7 +183,7 @@ def test_train_and_files(new, tmp_path):
     pytest.importorskip("skops", reason="model files need skops")
     frame, Y = table(150)
     model = train(frame, Y, quick=True, exportable=True)
-    save_model(tmp_path / "m.skops", model)
+    save_model(model, tmp_path / "m.skops")
     check(load_model(tmp_path / "m.skops").estimator, new)
 
 

@@ -36,6 +36,7 @@ from plurilabel import (
     HOMER,
     BinaryRelevance,
     BRkNN,
+    CalibratedClassifier,
     CardinalityThreshold,
     ClassifierChain,
     DWMLkNN,
@@ -265,10 +266,11 @@ def test_a_single_label_and_labels_that_never_vary(data):
         check(MLRandomForest(3).fit(X, some), new)
 
 
-@pytest.mark.parametrize("scale", [1e-140, 1e140])
+@pytest.mark.parametrize("scale", [1e-200, 1e-140, 1e140])
 def test_huge_and_tiny_values(scale, data):
     X, Y, new = data
     check(MLkNN(3).fit(X * scale, Y), new * scale, atol=0)
+    check(MLkNN(3, metric="cosine").fit(X * scale, Y), new * scale, atol=0)
 
 
 def test_any_number_of_rows(data):
@@ -316,6 +318,7 @@ def test_real_data(name, data_folder):
         (ClassifierChain(LOGISTIC, inference="beam"), "inference='greedy' only, got 'beam'"),
         (MLkNN(metric="manhattan"), "the cosine distance only, got metric='manhattan'"),
         (BRkNN(variant="a"), "variant=None"),
+        (CalibratedClassifier(MLkNN(), "beta", cv=2), "cannot be exported with method='beta'"),
         (ThresholdClassifier(MLkNN(), "pcut"), "PCut cannot be exported.* MCut, RCut, SCut"),
         (
             ThresholdClassifier(MLkNN(), CardinalityThreshold(batch=True)),
@@ -335,7 +338,7 @@ def test_other_inputs_that_cannot_be_exported(data, monkeypatch):
     X, Y, _ = data
     with pytest.raises(ValueError, match="one class for each row"):
         to_onnx(MLkNN().fit(X, Y[:, 0]))
-    with pytest.raises(ValueError, match="labels not known"):
+    with pytest.raises(ValueError, match="unknown labels"):
         to_onnx(MLkNN().fit(X, np.where(np.arange(N)[:, None] % 9 == 0, np.nan, Y)))
     monkeypatch.setattr(_to_onnx, "LARGEST", 1000)
     with pytest.raises(ValueError, match="more than 1"):

@@ -8,35 +8,27 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn import ensemble, linear_model, svm, tree
 from sklearn.dummy import DummyClassifier
-from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
-from sklearn.linear_model import (
-    LogisticRegression,
-    LogisticRegressionCV,
-    Perceptron,
-    RidgeClassifier,
-    RidgeClassifierCV,
-    SGDClassifier,
-)
+from sklearn.linear_model import SGDClassifier
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import Pipeline
-from sklearn.svm import SVC, LinearSVC, NuSVC
-from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
 
 from plurilabel._core.blocks import dense
+from plurilabel.learners.extreme import OneVsAllLinear
 from plurilabel.models.onnx._steps import transformed
+from plurilabel.models.onnx._text import unit_length
 from plurilabel.models.onnx._to_onnx import Graph, Value
 from plurilabel.models.onnx._trees import mean_of_leaves
 
 LINEAR = (
-    LinearSVC,
-    LogisticRegression,
-    LogisticRegressionCV,
-    Perceptron,
-    RidgeClassifier,
-    RidgeClassifierCV,
-    SGDClassifier,
-)
+    linear_model.LogisticRegression, linear_model.LogisticRegressionCV, linear_model.Perceptron,
+    linear_model.RidgeClassifier, linear_model.RidgeClassifierCV, SGDClassifier, svm.LinearSVC,
+)  # fmt: skip
+TREES = (
+    ensemble.ExtraTreesClassifier, ensemble.RandomForestClassifier, tree.DecisionTreeClassifier,
+    tree.ExtraTreeClassifier,
+)  # fmt: skip
 ACTIVATIONS = {"logistic": "Sigmoid", "tanh": "Tanh", "relu": "Relu", "softmax": "Softmax"}
 
 
@@ -134,6 +126,26 @@ def _both(graph: Graph, p: Value) -> Value:
     return graph("Concat", graph("Sub", np.float64(1), p), p, axis=1)
 
 
+def one_vs_all(graph: Graph, model: OneVsAllLinear, x: Value) -> Value:
+    """Scores (n, q) of labels, or of classes."""
+    if model.normalize_:  # by the largest entry first, and in single precision, as it does
+        for norm in ("max", "l2"):
+            x = unit_length(graph, norm, x)
+        x = graph.cast(graph.cast(x, np.float32), np.float64)
+    z = graph("MatMul", x, graph.constant(model.coef_.astype(np.float64)))
+    z = graph("Add", z, np.asarray(model.intercept_, dtype=np.float64)[None])
+    return graph("Sigmoid", z) if model._score_method() == "predict_proba" else z
+
+
+def _one_vs_all_classes(graph: Graph, model: OneVsAllLinear, x: Value, method: str) -> Value:
+    scores = one_vs_all(graph, model, x)
+    if method == "predict_proba":  # which sum to one
+        return graph("Div", scores, graph("ReduceSum", scores, np.array([1]), keepdims=1))
+    if len(model.classes_) > 2:
+        return scores
+    return graph("Sub", graph.columns(scores, [1]), graph.columns(scores, [0]))
+
+
 # kernels, networks, trees -------------------------------------------------------------------
 
 
@@ -209,15 +221,13 @@ def _network(graph: Graph, model: MLPClassifier, x: Value, method: str) -> Value
 def _forest(graph: Graph, model: Any, x: Value, method: str) -> Value:
     del method
     trees = [one.tree_ for one in getattr(model, "estimators_", [model])]
-    return mean_of_leaves(graph, trees, [tree.value[:, 0, :] for tree in trees], x)
+    return mean_of_leaves(graph, trees, [one.value[:, 0, :] for one in trees], x)
 
 
 CLASSIFIERS: dict[type, Callable[[Graph, Any, Value, str], Value]] = {
     **dict.fromkeys(LINEAR, _linear_classes),
-    **dict.fromkeys((SVC, NuSVC), _support_vectors),
+    **dict.fromkeys(TREES, _forest),
+    **dict.fromkeys((svm.SVC, svm.NuSVC), _support_vectors),
     MLPClassifier: _network,
-    DecisionTreeClassifier: _forest,
-    ExtraTreeClassifier: _forest,
-    ExtraTreesClassifier: _forest,
-    RandomForestClassifier: _forest,
+    OneVsAllLinear: _one_vs_all_classes,
 }

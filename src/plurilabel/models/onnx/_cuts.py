@@ -19,29 +19,18 @@ EPSILON = float(np.finfo(np.float64).eps)  # as in SeenSets
 def calibrated(graph: Graph, calibrator: ScoreCalibrator, scores: Value) -> Value:
     """Probabilities (n, q) of scores."""
     method, of_label = calibrator.method_, calibrator.map_of_label_
-    if method == "isotonic":
-        raise ValueError("ScoreCalibrator cannot be exported with method='isotonic'")
+    if method in ("beta", "isotonic"):
+        raise ValueError(f"ScoreCalibrator cannot be exported with method={method!r}")
     maps = [calibrator.maps_[int(of)] for of in of_label]
     never_varies = [one.shape == (2, 1) for one in maps]
     z = log_odds(graph, scores, EDGE) if calibrator.probabilities_ else scores
-    features = [z]
-    if method == "beta":  # log p and -log(1 - p)
-        tail = graph("Exp", graph("Neg", graph("Abs", z)))
-        tail = graph("Log", graph("Add", tail, np.float64(1)))
-        zero = np.float64(0)
-        features = [
-            graph("Sub", graph("Min", z, zero), tail),
-            graph("Add", graph("Max", z, zero), tail),
-        ]
-    width = len(features) + (method in ("sigmoid", "beta"))
-    weights = np.array([
-        np.zeros(width) if flat else one[0] for one, flat in zip(maps, never_varies)
-    ])  # fmt: skip
-    total = graph.constant(weights[np.newaxis, :, -1] if width > len(features) else np.zeros(1))
-    for j, feature in enumerate(features):
-        total = graph("Add", total, graph("Mul", feature, weights[np.newaxis, :, j]))
+    width = 2 if method == "sigmoid" else 1  # a slope and a constant, or a slope
+    flat = np.zeros(width)
+    weights = np.array([flat if fixed else one[0] for one, fixed in zip(maps, never_varies)])
+    z = graph("Mul", z, weights[np.newaxis, :, 0])
+    z = graph("Add", z, weights[np.newaxis, :, 1]) if width == 2 else z
     fixed = [one[1, 0] if flat else np.nan for one, flat in zip(maps, never_varies)]
-    return graph.where_fixed(graph("Sigmoid", total), np.array(fixed, dtype=np.float64))
+    return graph.where_fixed(graph("Sigmoid", z), np.array(fixed, dtype=np.float64))
 
 
 def log_odds(graph: Graph, p: Value, edge: float) -> Value:

@@ -22,11 +22,16 @@ from plurilabel.learners.transformation import (
     EnsembleOfChains,
     LabelPowerset,
 )
-from plurilabel.models.onnx._classifiers import class_scores, layers, score_each, similarities
+from plurilabel.models.onnx._classifiers import (
+    class_scores,
+    layers,
+    one_vs_all,
+    score_each,
+    similarities,
+)
 from plurilabel.models.onnx._cuts import calibrated, cut, linear_cuts
 from plurilabel.models.onnx._neighbors import counted_neighbors
 from plurilabel.models.onnx._steps import transformed
-from plurilabel.models.onnx._text import unit_length
 from plurilabel.models.onnx._to_onnx import Answer, Graph, Value
 from plurilabel.models.onnx._trees import leaf_numbers, mean_of_leaves, sum_of_leaves
 from plurilabel.wrappers import (
@@ -37,6 +42,7 @@ from plurilabel.wrappers import (
 )
 
 BOUNDED = ("bpmll", "squared")  # errors of networks that end in tanh
+ADVICE = "Fit with --exportable, or exportable=True, to choose only among what can be exported"
 SURE = 0.95  # what a label set says of its labels, as in AutoClassifier
 TIED = float(np.finfo(np.float64).tiny)  # the margin of labels of the first of equally good sets
 
@@ -191,19 +197,16 @@ def _rank_svm(graph: Graph, learner: RankSVM, x: Value) -> Answer:
         f = graph("MatMul", K, learner.dual_coef_)
     f = graph("Add", f, learner.intercept_[np.newaxis])
     never, always = np.asarray(learner._never) > 0, np.asarray(learner._always) > 0
-    fixed, q = never | always, len(never)
-    if fixed.any() and fixed.all():
+    if (never | always).all():
         raise ValueError("RankSVM cannot be exported if no label varies")
-    learned = graph.columns(f, np.flatnonzero(~fixed))
-    zero = np.float64(0)
-    low = graph("Min", graph("ReduceMin", learned, axes=[1], keepdims=1), zero)
-    high = graph("Max", graph("ReduceMax", learned, axes=[1], keepdims=1), zero)
-    if fixed.any():
-        f = graph("Where", never[None], graph("Sub", low, np.float64(1)), f)
-        f = graph("Where", always[None], graph("Add", high, np.float64(1)), f)
+    learned = graph.columns(f, np.flatnonzero(~(never | always)))
+    for which, extreme, step in ((never, "Min", -1.0), (always, "Max", 1.0)):
+        if which.any():  # beyond all labels that vary, and beyond 0
+            most = graph(f"Reduce{extreme}", learned, axes=[1], keepdims=1)
+            most = graph("Add", graph(extreme, most, np.float64(0)), np.float64(step))
+            f = graph("Where", which[np.newaxis], most, f)
     if learner.threshold_ is not None:
         f = graph("Sub", f, linear_cuts(graph, learner.threshold_, learned))
-    assert q == learner.n_labels_
     return _above_cut(graph, _sure(graph, f, never, always), "decision_function")
 
 
@@ -212,17 +215,7 @@ def _row(numbers: Any) -> Any:
 
 
 def _one_vs_all(graph: Graph, learner: OneVsAllLinear, x: Value) -> Answer:
-    if learner.normalize_:  # by the largest entry first, and in single precision, as it does
-        for norm in ("max", "l2"):
-            x = unit_length(graph, norm, x)
-        x = graph.cast(graph.cast(x, np.float32), np.float64)
-    z = graph(
-        "Add",
-        graph("MatMul", x, graph.constant(learner.coef_.astype(np.float64))),
-        _row(learner.intercept_),
-    )
-    method = learner._score_method()
-    return _above_cut(graph, graph("Sigmoid", z) if method == "predict_proba" else z, method)
+    return _above_cut(graph, one_vs_all(graph, learner, x), learner._score_method())
 
 
 def _boosted(graph: Graph, learner: MLGradientBoosting, x: Value) -> Answer:
@@ -251,28 +244,28 @@ def _boosted(graph: Graph, learner: MLGradientBoosting, x: Value) -> Answer:
 
 
 def _automatic(graph: Graph, learner: AutoClassifier, x: Value) -> Answer:
-    x = transformed(graph, learner.encoder_, x)
-    total = graph.constant(np.zeros((1, 1)))
+    try:
+        x = transformed(graph, learner.encoder_, x)
+    except ValueError as error:
+        raise ValueError(f"{error}. {ADVICE}") from None
+    total, bounds = graph.constant(np.zeros((1, 1))), (np.float64(0), np.float64(1))
     parts = zip(learner.names_, learner.estimators_, learner.calibrators_, learner.weights_)
     for name, member, calibrator, weights in parts:
         try:
             found = answer(graph, member, x)
         except ValueError as error:
-            raise ValueError(
-                f"the member {name!r} cannot be exported: {error}. Fit with --exportable, or "
-                "exportable=True, to choose only among learners that can"
-            ) from None
-        in_bounds = np.float64(0), np.float64(1)
-        if weights[0] > 0:
-            scores = graph("Clip", found.scores, *in_bounds)
-            total = graph("Add", total, graph("Mul", scores, np.float64(weights[0])))
-        if weights[1] > 0:
-            scores = calibrated(graph, calibrator, found.scores)
-            total = graph("Add", total, graph("Mul", scores, np.float64(weights[1])))
-        if weights[2] > 0:
-            says = graph("Where", found.sets, np.float64(SURE), np.float64(1 - SURE))
-            total = graph("Add", total, graph("Mul", says, np.float64(weights[2])))
-    scores = graph("Clip", total, np.float64(0), np.float64(1))
+            problem = f"the member {name!r} cannot be exported: {error}"
+            raise ValueError(f"{problem}. {ADVICE}") from None
+        forms = (
+            lambda found, _: graph("Clip", found.scores, *bounds),
+            lambda found, calibrator: calibrated(graph, calibrator, found.scores),
+            lambda found, _: graph("Where", found.sets, np.float64(SURE), np.float64(1 - SURE)),
+        )
+        for form, weight in zip(forms, weights):
+            if weight > 0:
+                part = graph("Mul", form(found, calibrator), np.float64(weight))
+                total = graph("Add", total, part)
+    scores = graph("Clip", total, *bounds)
     sets = cut(graph, learner.cut_, scores)
     if learner.nonempty_:
         sets = graph.nonempty(sets, scores, learner.n_labels_)

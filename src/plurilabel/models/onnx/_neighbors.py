@@ -18,7 +18,7 @@ def counted_neighbors(graph: Graph, learner: Any, x: Value) -> Answer:
     """Scores of learners that look up how many of the k nearest have a label: ML-kNN, BRkNN."""
     name = type(learner).__name__
     if learner.unknown_ is not None:
-        raise ValueError(f"{name} cannot be exported if it was fitted with labels not known")
+        raise ValueError(f"{name} cannot be exported if it was fitted with unknown labels")
     if learner.fitted_params_.get("variant") is not None:
         raise ValueError(f"{name} can be exported with variant=None only")
     k, q = learner.n_neighbors_, learner.n_labels_
@@ -86,6 +86,11 @@ def _smallest(graph: Graph, values: Value, k: int) -> list[Value]:
 
 def _unit_rows(graph: Graph, x: Value) -> Value:
     """Rows of length one, and a last column that marks rows of zeros."""
+    # the squares of huge and tiny numbers are out of range
+    largest = graph("ReduceMax", graph("Abs", x), axes=[1], keepdims=1)
+    is_usual = graph("Less", graph("Abs", graph("Log", largest)), np.float64(250))
+    is_usual = graph("Or", is_usual, graph("Equal", largest, np.float64(0)))
+    x = graph("Div", x, graph("Where", is_usual, np.float64(1), largest))
     sums = graph("CumSum", graph("Mul", x, x), np.int64(1))  # in the order of the index
     length = graph("Sqrt", graph("Slice", sums, np.array([-1]), np.array([2**62]), np.array([1])))
     zero = graph("Equal", length, np.float64(0))

@@ -153,21 +153,11 @@ def _identity(graph: Graph, step: FunctionTransformer, x: Value) -> Value:
 
 
 class Table(NamedTuple):
-    """The columns of a table, as inputs of the graph.
+    """The columns of a table, as inputs of the graph."""
 
-    Attributes
-    ----------
-    numbers : value of shape (n, d)
-        All columns of numbers.
-    places : dict of str to int
-        The column of ``numbers``, by name.
-    texts : dict of str to value of shape (n,)
-        The other columns.
-    """
-
-    numbers: Value
-    places: dict[str, int]
-    texts: dict[str, Value]
+    numbers: Value  # all columns of numbers, (n, d)
+    places: dict[str, int]  # which of them each is, by name
+    texts: dict[str, Value]  # the other columns, (n,) each
 
     @classmethod
     def given(cls, graph: Graph, kinds: Mapping[str, str]) -> Table:
@@ -243,6 +233,8 @@ def _one_hot(graph: Graph, step: OneHotEncoder, x: Any) -> Value:
 
 def _text(category: Any) -> str:
     """A category as the graph gets it: missing ones are empty."""
+    if not isinstance(category, str) and category is not None and category == category:
+        raise ValueError(f"OneHotEncoder can be exported for text only, got {category!r}")
     return category if isinstance(category, str) else ""
 
 

@@ -71,26 +71,10 @@ def to_onnx(model: Model | Any, path: str | os.PathLike[str] | None = None) -> A
 
     Notes
     -----
-    These can be exported:
-
-    - :class:`~plurilabel.AutoClassifier`, with all that it tries by default;
-    - :class:`~plurilabel.BinaryRelevance`, :class:`~plurilabel.ClassifierChain` (greedy),
-      :class:`~plurilabel.EnsembleOfChains` and :class:`~plurilabel.LabelPowerset` of
-      scikit-learn's linear classifiers, support vectors, ``MLPClassifier``, trees and forests;
-    - :class:`~plurilabel.OneVsAllLinear`, :class:`~plurilabel.MLDecisionTree`,
-      :class:`~plurilabel.MLRandomForest`, :class:`~plurilabel.MLGradientBoosting`,
-      :class:`~plurilabel.BPMLL`, :class:`~plurilabel.RankSVM`, ``MLPClassifier``;
-    - :class:`~plurilabel.MLkNN`, :class:`~plurilabel.MLkNNCV`, :class:`~plurilabel.DWMLkNN` and
-      :class:`~plurilabel.BRkNN` with the Euclidean or the cosine distance. The file holds the
-      training set;
-    - :class:`~plurilabel.ThresholdClassifier` around them, with strategies that cut one row at a
-      time: ``"constant"``, ``"cardinality"``, ``"expected_f"`` (beta=1), ``"global"``,
-      ``"linear"``, ``"mcut"``, ``"rcut"``, ``"scut"`` and ``"seen_sets"``;
-      :class:`~plurilabel.CalibratedClassifier`, :class:`~plurilabel.ImputedLabels`;
-    - before them in a pipeline :class:`~plurilabel.TableEncoder`, ``TfidfVectorizer`` and
-      ``CountVectorizer`` (words and ``char_wb``), ``OneHotEncoder`` of strings, scalers,
-      ``SimpleImputer``, ``Normalizer``, feature selection, ``FeatureUnion``, and a
-      ``ColumnTransformer`` of these.
+    The guide to other tools lists what can be exported: :class:`~plurilabel.AutoClassifier` with
+    all that it tries by default, and most transformations, trees and neighbours, with thresholds
+    that cut one row at a time and scikit-learn's usual steps before them. The files of neighbours
+    hold the training set.
 
     Words are counted as scikit-learn counts them, also in lower case and whatever the language or
     the locale of the machine. Two letters may be told apart: the Turkish capital I with a dot in
@@ -177,12 +161,14 @@ def to_onnx(model: Model | Any, path: str | os.PathLike[str] | None = None) -> A
     return proto
 
 
-def not_exportable(learner: Any) -> str:
+def not_exportable(learner: Any, *, unknown_labels: bool = False) -> str:
     """Say why a learner, which need not be fitted, cannot be exported by :func:`to_onnx`.
 
     Parameters
     ----------
     learner : learner, pipeline, search, transformer or threshold strategy
+    unknown_labels : bool, default=False
+        Whether it is fitted with unknown labels, with which neighbours cannot be exported.
 
     Returns
     -------
@@ -202,7 +188,7 @@ def not_exportable(learner: Any) -> str:
     """
     from plurilabel.models.onnx._classifiers import CLASSIFIERS
     from plurilabel.models.onnx._cuts import STRATEGIES
-    from plurilabel.models.onnx._learners import LEARNERS
+    from plurilabel.models.onnx._learners import LEARNERS, counted_neighbors
     from plurilabel.models.onnx._steps import STEPS
 
     known = {*LEARNERS, *CLASSIFIERS, *STRATEGIES, *STEPS, ExactIndex, Pipeline}
@@ -210,6 +196,8 @@ def not_exportable(learner: Any) -> str:
         shell = isinstance(part, SelectorMixin | GridSearchCV | RandomizedSearchCV)
         if isinstance(part, BaseEstimator) and not shell and type(part) not in known:
             return f"{type(part).__name__} cannot be exported"
+        if unknown_labels and LEARNERS.get(type(part)) is counted_neighbors:
+            return f"{type(part).__name__} cannot be exported if it was fitted with unknown labels"
     return ""
 
 

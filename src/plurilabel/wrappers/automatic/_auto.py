@@ -83,9 +83,9 @@ class AutoClassifier(TableClassifier):
         :func:`plurilabel.thresholds.strategy_names`, or a strategy. By default what suits the
         measure best.
     leave_out : callable, default=None
-        Called with each learner, not fitted: it is not tried if that returns something true, such
-        as the reason. With :func:`plurilabel.models.not_exportable`, what is fitted can be
-        exported.
+        Called with each learner and each transformer of texts, not fitted: it is not tried if
+        that returns something true, such as the reason. With
+        :func:`plurilabel.models.not_exportable`, what is fitted can be exported.
     time_limit : float, default=None
         Seconds for ``fit``. Learners that cost less are tried first; one for which there is not
         enough time, with what its folds may take and what the choice and the final fits need, is
@@ -334,7 +334,8 @@ turn, and measured on that fold).
             return encoder, {}, ""
         measure = get_measure(self.measure)
         cut = self._asked_cut() or cuts_for(measure, labelled=False)[0]
-        return choose_words(encoder, X, Y, splits, measure, cut, self.portfolio, clock.limit)
+        options = self.portfolio, clock.limit, self.leave_out
+        return choose_words(encoder, X, Y, splits, measure, cut, *options)
 
     def _candidates(self, X: Any, Y: Any, seed: int) -> list[Candidate]:
         if isinstance(self.portfolio, str):

@@ -49,7 +49,7 @@ def options(encoder: TableEncoder, X: Any, portfolio: str, limit: float | None) 
 
 def choose_words(
     encoder: TableEncoder, X: Any, Y: Any, splits: Sequence[Split],
-    measure: Measure, cut: Cut, portfolio: str, limit: float | None,
+    measure: Measure, cut: Cut, portfolio: str, limit: float | None, leave_out: Any = None,
 ) -> tuple[TableEncoder, Encoded, str]:  # fmt: skip
     """The encoder with the best features of texts, rows that it encoded, and what it is called.
 
@@ -59,6 +59,8 @@ def choose_words(
     some = splits[: int(np.searchsorted(sizes, ENOUGH)) + 1]
     best: tuple[float, TableEncoder, Encoded, str] | None = None
     found = options(encoder, X, portfolio, limit)
+    if leave_out is not None:
+        found = {name: words for name, words in found.items() if not leave_out(words)}
     for name, words in found.items():
         tried = clone(encoder).set_params(words=words)
         tried.left_out_ = encoder.left_out_
