@@ -150,16 +150,14 @@ class AutoClassifier(TableClassifier):
     Notes
     -----
     Scores come to one scale by Platt's sigmoids, label by label, fitted to out-of-fold scores
-    (:class:`~plurilabel.ScoreCalibrator`). Learners with probabilities take part
-    uncalibrated, too.
-
-    Missing values are filled with the median of their column. A data frame with columns that are
-    not numbers, and texts, are encoded by :class:`~plurilabel.TableEncoder`. The kinds of columns
-    are those that all rows show; medians, categories and words come from the training rows of each
-    fold. ``plurilabel fit`` and :func:`plurilabel.models.train` use the same encoder. Its ``words``
-    are chosen, unless they are given or the portfolio is a list: TF-IDF of words and pairs of
-    words, with parts of words and static vectors beside them if linear support vectors are better
-    by 0.002 of the measure with them in the first folds.
+    (:class:`~plurilabel.ScoreCalibrator`). Learners with probabilities take part uncalibrated,
+    too. Missing values are filled with the median of their column. A data frame with columns that
+    are not numbers, and texts, are encoded by :class:`~plurilabel.TableEncoder`. The kinds of
+    columns are those that all rows show; medians, categories and words come from the training
+    rows of each fold. ``plurilabel fit`` and :func:`plurilabel.models.train` use the same encoder.
+    For a named portfolio, its ``words`` are chosen if they are not given: TF-IDF of words and
+    pairs of words, with parts of words and static vectors beside them if these gain 0.002 in the
+    first folds.
 
     Unknown labels (NaN, None, NA or :class:`~plurilabel.datasets.UnknownLabels`) are
     left out: learners learn from the known labels, or from those that ML-kNN fills in if they
