@@ -115,9 +115,9 @@ def train(
     refit : bool, default=True
         Whether the model is finally fitted on all rows, or only on those not held out.
     quick : bool, default=False
-        Whether to save time: the default learner tries nearest neighbours and logistic
-        regression only, candidates are compared on 1,000 rows in 3 folds, and thresholds are
-        learned in 2 folds.
+        Whether to save time: the default learner tries nearest neighbours and linear models
+        only, candidates are compared on 1,000 rows in 3 folds, and thresholds are learned in 2
+        folds.
     time_limit : float, default=None
         Seconds. No further learner or candidate is tried when most of them are used up, and the
         final fit is skipped if there is no time left for it. A fit that has begun is finished.

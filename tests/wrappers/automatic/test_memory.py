@@ -13,8 +13,8 @@ from sklearn.preprocessing import FunctionTransformer
 
 from plurilabel import AutoClassifier, BinaryRelevance, ClassifierChain, LabelPowerset, MLkNN
 from plurilabel.datasets import UnknownLabels, make_multilabel
-from plurilabel.wrappers.automatic._portfolio import Candidate
 from plurilabel.wrappers.automatic._pool import Pool
+from plurilabel.wrappers.automatic._portfolio import Candidate
 
 DATA = make_multilabel(60, 5, 4, noise=0.1, random_state=0)
 X, Y = DATA.X, np.asarray(DATA.Y)

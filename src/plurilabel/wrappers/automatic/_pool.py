@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from itertools import combinations
+from numbers import Integral
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -21,7 +22,7 @@ from plurilabel._core.limits import one_blas_thread
 from plurilabel._core.records import digest_of, write_atomic
 from plurilabel._core.scores import score_method
 from plurilabel.metrics import label_scores
-from plurilabel.model_selection.shared import Split, groups_for
+from plurilabel.model_selection.shared import Split, groups_for, splits_by
 from plurilabel.wrappers._wrapper import fill_unseen
 from plurilabel.wrappers.automatic._ensemble import HeldOut
 from plurilabel.wrappers.automatic._portfolio import Candidate
@@ -29,6 +30,28 @@ from plurilabel.wrappers.automatic._words import Encoded
 
 NESTED_ROWS = 200  # with more, an estimate depends little on whether it is nested
 NESTED_FOLDS = (4, 5)  # with fewer, two of them are too many rows; with more, pairs are many
+MANY = 1000  # instances: from here on, 3 folds do
+
+
+def splits_for(cv: Any, X: Any, Y: Any, some: Any, groups: Any, seed: int) -> list[Split]:
+    """Splits of ``some`` of the rows, those with a known label, by their numbers among these.
+
+    Folds are random. In stratified ones the labels of a test part would tell those of its training
+    part, and where features say little, the estimate would be too good.
+    """
+    if cv is None or isinstance(cv, Integral):
+        groups = None if groups is None else groups[some]
+        rest, folds = np.empty((len(some), 1)), cv or (5 if len(some) < MANY else 3)
+        return splits_by(folds, rest, rest, groups, stratify=False, random_state=seed)
+    number = np.full(Y.shape[0], -1)
+    number[some] = np.arange(len(some))
+    found = [
+        (train[train >= 0], test[test >= 0])
+        for train, test in (
+            (number[train], number[test]) for train, test in splits_by(cv, X, Y, groups)
+        )
+    ]
+    return [split for split in found if all(map(len, split))]
 
 
 def fit_one(estimator: Any, X: Any, Y: Any, groups: Any = None) -> Any:

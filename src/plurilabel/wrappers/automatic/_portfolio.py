@@ -36,6 +36,7 @@ from plurilabel.learners.transformation import BinaryRelevance, EnsembleOfChains
 from plurilabel.wrappers._imputed import ImputedLabels
 
 QUICK = 3.0  # seconds, for a portfolio that is to be quick
+LARGE = 2e8  # bytes of a forest for label sets
 
 
 @dataclass(frozen=True)
@@ -220,11 +221,11 @@ def _forests(s: Size, seed: int) -> list[Candidate]:
     by_label = BinaryRelevance(ExtraTreesClassifier(100, **some))
     random = MLRandomForest(200, criterion="gini", random_state=seed)
     # what the leaves hold: about as many as instances, each with a number for each label or set
-    held = 16.0 * s.n * s.q
-    return [
+    held, held_of_sets = 16.0 * s.n * s.q, 16.0 * 200 * s.n * s.sets
+    found = [
         Candidate("extra trees", extra, 200 * joint, memory=200 * held, family="forests"),
         Candidate(
-            "extra trees for label sets", by_set, 200 * of_sets, True, 16.0 * 200 * s.n * s.sets,
+            "extra trees for label sets", by_set, 200 * of_sets, True, held_of_sets,
             family="forests of other targets",
         ),
         Candidate("random forest", random, 200 * forest, memory=150 * held, family="forests"),
@@ -233,6 +234,8 @@ def _forests(s: Size, seed: int) -> list[Candidate]:
             family="forests of other targets",
         ),
     ]  # fmt: skip
+    # a model that is larger than its part in the result is worth
+    return [one for one in found if not (one.decides and one.memory > LARGE)]
 
 
 def _boosters(seed: int, seconds: float) -> list[Candidate]:

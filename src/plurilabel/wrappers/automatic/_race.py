@@ -69,7 +69,7 @@ def dropped(
     ]  # fmt: skip
     level = [j for j in of_blocks if j not in behind]
     value_of = value_function(measure, cut, Y)
-    mean = sum((forms[j] for j in level), 0.0) / len(level)
+    mean: Any = sum(forms[j] for j in level) / len(level)
     before, share = value_of(mean), min(SHARE, 1 / (len(level) + 1))
     for j in behind:
         if not value_of((1 - share) * mean + share * forms[j]) > before:

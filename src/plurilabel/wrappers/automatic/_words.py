@@ -33,7 +33,7 @@ def options(encoder: TableEncoder, X: Any, portfolio: str, limit: float | None) 
     """What may turn columns of text into features, by what it is called; the cheapest first."""
     texts = [name for name, kind in (encoder.kinds or {}).items() if kind == "text"]
     is_few = len(X) <= FEW
-    given = {"ngrams": 2, "min_count": 1 if is_few else 2, "sublinear": True}
+    given: dict[str, Any] = {"ngrams": 2, "min_count": 1 if is_few else 2, "sublinear": True}
     words, parts = word_features(**given), word_features(**given, subwords=True)
     found = {"words": words}
     letters = sum(len(str(cell)) for name in texts for cell in X[name])
