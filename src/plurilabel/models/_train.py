@@ -37,6 +37,7 @@ from plurilabel.io.shared import (
     uncentred,
 )
 from plurilabel.learners import learner_text, make_learner, set_seeds
+from plurilabel.learners.extreme import LabelTree
 from plurilabel.learners.lazy import MLkNN
 from plurilabel.model_selection import (
     IterativeStratifiedGroupKFold,
@@ -433,13 +434,12 @@ class Training:
         """Take the learners that suit the data; returns the threshold, if one was given."""
         n, q = self.Y.shape
         if n * q > MOST_COMPARED:
-            self.tell(
-                "plan",
-                f"Learner: ML-kNN, since {n:,} rows and {q:,} labels are too many to compare",
-            )
-            sparse_rows = self.has_sparse_features() or self.texts
-            scaled = make_pipeline(StandardScaler(), MLkNN(10))
-            return self.prepare(MLkNN(10, metric="cosine") if sparse_rows else scaled)
+            many = f"since {n:,} rows and {q:,} labels are too many to compare"
+            if self.has_sparse_features():  # on words, linear models are ahead of neighbours
+                self.tell("plan", f"Learner: label trees, {many}")
+                return self.prepare(LabelTree(random_state=self.random_state))
+            self.tell("plan", f"Learner: ML-kNN, {many}")
+            return self.prepare(make_pipeline(StandardScaler(), MLkNN(10)))
         left = self.left(0.7)
         self.automatic = AutoClassifier(
             measure,
