@@ -51,10 +51,12 @@ def test_code_runs(page, tmp_path, monkeypatch, request, quick_portfolio):
     text = page.read_text("utf-8")
     if re.search(r'load\("(?!digits")', text):
         request.getfixturevalue("data_folder")
-    for library in ("torch", "keras", "river", "dask", "onnxruntime"):
+    for library in ("torch", "keras", "river", "dask", "onnxruntime", "transformers"):
         uses = re.search(rf"^(>>> )?(import|from) {library}\b", text, flags=re.MULTILINE)
         if uses or (library == "torch" and "plurilabel.learners.neural" in text):
             pytest.importorskip(library)
+    if re.search(r"StaticEncoder\(|LabelDescriptions\(|tfidf\+static", text):
+        pytest.importorskip("wordllama")
     if "plurilabel.serve import" in text:
         pytest.importorskip("fastapi")
     imported = " ".join(re.findall(r"^(?:>>> )?from plurilabel import (.*)$", text, re.MULTILINE))

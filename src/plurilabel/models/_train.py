@@ -31,6 +31,7 @@ from plurilabel.io.shared import (
     uncentred,
 )
 from plurilabel.learners import learner_text, make_learner, set_seeds
+from plurilabel.learners.extreme import LabelTree
 from plurilabel.learners.lazy import MLkNN
 from plurilabel.learners.shared import wrapped
 from plurilabel.model_selection.shared import held_out_rows
@@ -362,13 +363,12 @@ class Training(Reporting):
         """Take the learners that suit the data; returns the threshold, if one was given."""
         n, q = self.Y.shape
         if n * q > MOST_COMPARED:
-            self.tell(
-                "plan",
-                f"Learner: ML-kNN, since {n:,} rows and {q:,} labels are too many to compare",
-            )
-            sparse_rows = self.has_sparse_features() or self.texts
-            scaled = make_pipeline(StandardScaler(), MLkNN(10))
-            return self.prepare(MLkNN(10, metric="cosine") if sparse_rows else scaled)
+            many = f"since {n:,} rows and {q:,} labels are too many to compare"
+            if self.has_sparse_features():  # on words, linear models are ahead of neighbours
+                self.tell("plan", f"Learner: label trees, {many}")
+                return self.prepare(LabelTree(random_state=self.random_state))
+            self.tell("plan", f"Learner: ML-kNN, {many}")
+            return self.prepare(make_pipeline(StandardScaler(), MLkNN(10)))
         left = self.left(0.7)
         exportable = partial(not_exportable, unknown_labels=isinstance(self.Y, UnknownLabels))
         self.automatic = AutoClassifier(

@@ -19,9 +19,9 @@ from plurilabel.text._vector_cache import encoded
 class TransformerEncoder(TextEncoder):
     """Encode texts by a transformer: BERT and its kin, as sentence-transformers loads them.
 
-    Each token is seen in its context, which takes a hundred to a thousand times as long as
-    :class:`StaticEncoder`; a GPU is used where there is one. Texts of similar length are encoded
-    together, equal texts once, and ``cache`` keeps what was encoded.
+    Each token is seen in its context, which takes 6 milliseconds (6 layers of 384) to 55 (12 of
+    768) for a text of 20 tokens on one core; a GPU is used where there is one. Texts of similar
+    length are encoded together, equal texts once, and ``cache`` keeps what was encoded.
 
     Parameters
     ----------
