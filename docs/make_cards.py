@@ -339,9 +339,25 @@ def moving() -> list[str]:
     return [*old, *(arrow(98, 37 + 22 * i, 42) for i in range(3)), *new]
 
 
+def fine_tuning() -> list[str]:
+    parts = []
+    for left in (34, 86, 138):
+        parts += [box(left, 22 + 20 * i, 34, 13, GREY, opacity=0.45) for i in range(4)]
+        parts.append(line((left + 34, 58), (left + 52, 58)))
+    heads = [dot(202, 30 + 28 * i, 9, c) for i, c in enumerate(COLOURS)]
+    return [*parts, *(line((190, 58), (202, 30 + 28 * i)) for i in range(3)), *heads]
+
+
+def many_hands() -> list[str]:
+    votes = [matrix((row,), 30, 20 + 26 * i) for i, row in enumerate(("1101", "1?01", "0101"))]
+    fused = matrix(("1101",), 142, 46)
+    return [*(cell for row in votes for cell in row), arrow(118, 55, 16), *fused]
+
+
 PICTURES = {
     "choosing": choosing,
     "text": text,
+    "fine-tuning": fine_tuning,
     "mixtures": mixtures,
     "images": images,
     "genes": genes,
@@ -355,6 +371,7 @@ PICTURES = {
     "imbalance": imbalance,
     "missing-labels": missing_labels,
     "wrong-labels": wrong_labels,
+    "many-hands": many_hands,
     "hierarchies": hierarchies,
     "explaining": explaining,
     "calibration": calibration,

@@ -91,7 +91,10 @@ def test_binary_relevance_has_two_copies_of_each_label():
     W = np.random.default_rng(0).integers(0, 3, P.shape) + 0.5
     found = BinaryRelevance(LR).fit(X, P, sample_weight=W).predict_proba(X)
     for j in range(3):
-        y, w = np.repeat([1, 0], len(X)), np.concatenate([W[:, j] * P[:, j], W[:, j] * (1 - P[:, j])])
+        y, w = (
+            np.repeat([1, 0], len(X)),
+            np.concatenate([W[:, j] * P[:, j], W[:, j] * (1 - P[:, j])]),
+        )
         model = LogisticRegression(tol=1e-10, max_iter=5000)
         model.fit(np.vstack([X, X])[w > 0], y[w > 0], sample_weight=w[w > 0])
         assert_allclose(found[:, j], model.predict_proba(X)[:, 1], atol=1e-5)

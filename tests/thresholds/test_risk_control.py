@@ -214,7 +214,10 @@ def test_the_confidence_holds(risk, alpha):
         cut = RiskControl(alpha, risk=risk, delta=0.1).fit(p[rows], Y[rows]).cut_
         missed = (Y & (p <= cut)).sum(axis=1)
         some = Y.any(axis=1)
-        means = {"recall": (missed[some] / Y.sum(axis=1)[some]).mean(), "subset": (missed > 0).mean()}
+        means = {
+            "recall": (missed[some] / Y.sum(axis=1)[some]).mean(),
+            "subset": (missed > 0).mean(),
+        }
         above += means[risk] > alpha
     assert above / 400 <= 0.1 + 3 * np.sqrt(0.1 * 0.9 / 400)
     assert above > 0  # not idle: it comes close
@@ -227,7 +230,9 @@ def test_confidence_for_any_loss_and_too_few_instances():
         return (Y_true & ~sets).mean(axis=1)
 
     named = RiskControl(0.1, risk="misses", delta=0.2).fit(scores, Y)
-    assert RiskControl(0.1, risk=misses, delta=0.2).fit(scores, Y).cut_ == pytest.approx(named.cut_)
+    assert RiskControl(0.1, risk=misses, delta=0.2).fit(scores, Y).cut_ == pytest.approx(
+        named.cut_
+    )
     for risk in ("recall", "subset"):
         few = RiskControl(0.1, risk=risk, delta=0.1).fit(scores[:15], Y[:15])
         assert few.cut_ == -np.inf and few.risk_ == 0

@@ -1,4 +1,4 @@
-"""Fusion: the model against sums over all label sets, EM that never falls, copies, known labels."""
+"""Fusion: the model against sums over all label sets, EM never falls, copies, known labels."""
 
 from dataclasses import replace
 from itertools import product
@@ -112,7 +112,9 @@ def test_the_m_step_has_the_highest_expected_posterior():
             model,
             theta=np.clip(model.theta + rng.normal(0, 1e-3, model.theta.shape), 1e-6, 1 - 1e-6),
             rates=np.clip(model.rates + rng.normal(0, 1e-3, model.rates.shape), 1e-6, 1 - 1e-6),
-            kappa=np.where(problem.copiers, np.clip(model.kappa + rng.normal(0, 1e-3), 0.001, 1), 0),
+            kappa=np.where(
+                problem.copiers, np.clip(model.kappa + rng.normal(0, 1e-3), 0.001, 1), 0
+            ),
         )
         assert problem.objective(near, problem.expect(near).likelihood) <= top + 1e-6
 
@@ -151,7 +153,9 @@ def test_an_abstention_says_nothing():
 
 
 def test_majorities():
-    votes = Votes.from_sets({"a": [{"x"}, {"x"}, None], "b": [set(), {"x"}, None], "c": [{"x"}, set(), None]})
+    votes = Votes.from_sets(
+        {"a": [{"x"}, {"x"}, None], "b": [set(), {"x"}, None], "c": [{"x"}, set(), None]}
+    )
     fused = fuse(votes, "majority")
     assert_allclose(fused.probabilities, [[2 / 3], [2 / 3], [4 / 6]])
     assert fused.path.size == 0 and fused.groups == ()
@@ -179,7 +183,7 @@ def test_known_labels_are_kept_and_calibrate():
 
 
 def test_votes_of_one_more_source():
-    Y, votes = simulate(6)
+    _Y, votes = simulate(6)
     fused = fuse(votes.without("s4"))
     p = fused.vote_proba()
     assert ((p > 0) & (p < 1)).all()

@@ -22,7 +22,9 @@ def test_wide_and_long_tables(tmp_path):
     assert_array_equal(votes.matrix("B"), [[1, 1], [0, np.nan]])
     for name in ("long.csv", "long.parquet"):
         frame = votes.to_frame()
-        frame.to_csv(tmp_path / name) if name.endswith("csv") else frame.to_parquet(tmp_path / name)
+        frame.to_csv(tmp_path / name) if name.endswith("csv") else frame.to_parquet(
+            tmp_path / name
+        )
         again = read_votes(
             tmp_path / name, row="row", label="label", source="source", value="value"
         )

@@ -19,12 +19,15 @@ def some_votes(seed=0, n=30, q=3, s=4, abstain=0.3, soft=False):
 
 def test_all_ways_give_the_same_votes():
     names = ["fear", "joy"]
-    sets = {"ann": [{"joy"}, None, ["fear", "joy"]], "bob": [set(), ("fear",), {"joy": 1, "fear": 0}]}
+    sets = {
+        "ann": [{"joy"}, None, ["fear", "joy"]],
+        "bob": [set(), ("fear",), {"joy": 1, "fear": 0}],
+    }
     votes = Votes.from_sets(sets)
     ann = [[0, 1], [np.nan, np.nan], [1, 1]]
     bob = [[0, 0], [1, 0], [0, 1]]
     made = [
-        Votes.from_matrices({"ann": ann, "bob": pd.DataFrame(bob, columns=names)}, label_names=names),
+        Votes.from_matrices({"ann": ann, "bob": pd.DataFrame(bob)}, label_names=names),
         Votes.from_wide(
             [0, 0, 1, 1, 2, 2], names * 3, {"ann": np.ravel(ann), "bob": np.ravel(bob).tolist()}
         ),
@@ -69,7 +72,9 @@ def alpha_twin(V):
     n = sum(map(len, units))
     if not n:
         return np.nan
-    inside = sum(2 * sum((a - b) ** 2 for a, b in combinations(u, 2)) / (len(u) - 1) for u in units)
+    inside = sum(
+        2 * sum((a - b) ** 2 for a, b in combinations(u, 2)) / (len(u) - 1) for u in units
+    )
     every = np.concatenate(units)
     between = 2 * sum((a - b) ** 2 for a, b in combinations(every, 2)) / (n - 1)
     return 1 - inside / between if between else np.nan

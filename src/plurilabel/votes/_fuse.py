@@ -256,26 +256,49 @@ class _Fit:
 
     def copying(self) -> tuple[NDArray[np.int64], Floats]:
         """Groups of sources that copy each other, and weights of all sources to start from."""
-        alone = groups = np.arange(len(self.votes.source_names))
-        weights = np.ones(len(alone))
-        problem, model, *_ = self(alone, 1, weights)
-        for _ in range(4):  # the groups found change what the next search sees
+        groups = np.arange(len(self.votes.source_names))
+        weights = np.ones(len(groups))
+        problem, model, *_ = self(groups, 1, weights)
+        for _ in range(3):  # the groups found change what the next search sees
             shares = _copied_shares(self.votes, problem, model)
             if not shares.any():
-                return alone, np.ones(len(alone))
-            weights = 1 / (1 + shares.sum(axis=0))
-            part = connected_components(shares > 0)[1]
-            found = np.array([np.flatnonzero(part == g)[0] for g in part])
-            while True:
-                problem, model, *_ = self(found, 1, weights)
-                weak = problem.copiers & (model.kappa < _KEPT)
-                if not weak.any():
-                    break
-                found = np.where(weak, alone, found)
-            if (found == groups).all():
                 break
-            groups = found
+            fits = [self._without_weak(found, shares) for found in _groupings(shares)]
+            # sources that agree because they are right seem to copy a part of their votes; of all
+            # groupings, the one with most sources that copy most of theirs is taken
+            problem, model, weights = max(fits, key=_copying)
+            if (problem.groups == groups).all():
+                break
+            groups = problem.groups
         return groups, weights
+
+    def _without_weak(self, groups: NDArray[np.int64], shares: Floats) -> Any:
+        """Fit of the groups, without sources that copy little, and the weights at its start."""
+        while True:
+            together = groups[:, None] == groups
+            weights = 1 / (1 + (shares * together).sum(axis=0))
+            problem, model, *_ = self(groups, 1, weights)
+            weak = problem.copiers & (model.kappa < _KEPT)
+            if not weak.any():
+                return problem, model, weights
+            groups = np.where(weak, np.arange(len(groups)), groups)
+
+
+def _copying(fit: Any) -> tuple[bool, float]:
+    problem, model, _ = fit
+    return bool(problem.copiers.any()), float((model.kappa[problem.copiers] - 0.5).sum())
+
+
+def _groupings(shares: Floats) -> list[NDArray[np.int64]]:
+    """Groups of sources that are linked at some level of shares: all of them, and each alone."""
+    alone, found = np.arange(len(shares)), {}
+    for level in np.unique(np.quantile(shares[shares > 0], np.linspace(0, 1, 5), method="lower")):
+        part = connected_components(shares >= level)[1]
+        linked = np.array([np.flatnonzero(part == g)[0] for g in part])
+        several = [g for g, size in zip(*np.unique(linked, return_counts=True)) if size > 1]
+        for groups in (linked, *(np.where(linked == g, linked, alone) for g in several)):
+            found[groups.tobytes()] = groups
+    return list(found.values())
 
 
 def _pooled(problem: Problem, model: Model, found: Expected) -> Model:

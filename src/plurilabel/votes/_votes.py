@@ -173,7 +173,7 @@ class Votes:
     ) -> Self:
         """Votes of sources that have a matrix (n, q) each: 0/1 or ``predict_proba``, NaN where
         they abstain.
-        """  # noqa: D205
+        """
         found = {name: _as_floats(dense(M)) for name, M in matrices.items()}
         shapes = {M.shape for M in found.values()}
         if len(shapes) != 1 or len(shape := shapes.pop()) != 2:
@@ -337,7 +337,7 @@ class Votes:
 
 def _as_floats(values: Any) -> Floats:
     """Numbers, NaN for all that is missing."""
-    if getattr(values, "dtype", None) == object or isinstance(values, list | tuple):
+    if isinstance(values, list | tuple) or str(getattr(values, "dtype", "")) == "object":
         values = np.asarray(values, dtype=object)
         flat = [np.nan if is_missing(v) else v for v in values.ravel()]
         values = np.array(flat, dtype=object).reshape(values.shape)

@@ -53,8 +53,8 @@ class TransformationClassifier(MetaEstimatorMixin, ProbabilisticClassifier, Scor
             Probabilities between 0 and 1 are soft labels, learned from weighted copies of the
             instances: see :func:`plurilabel.datasets.soft_copies`.
         **params : dict
-            ``sample_weight`` for the base estimator's ``fit``, of shape (n,) or (n, q), and with ``cv``, ``groups``: rows
-            of one group stay together in every split. Under
+            ``sample_weight`` for the base estimator's ``fit``, of shape (n,) or (n, q), and with
+            ``cv``, ``groups``: rows of one group stay together in every split. Under
             ``sklearn.set_config(enable_metadata_routing=True)`` whatever ``estimator`` requests.
 
         Returns
