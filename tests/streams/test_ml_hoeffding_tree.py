@@ -260,3 +260,8 @@ def test_bound_and_sizes():
     assert round(hoeffding_bound(1e-7, 200), 3) == 0.201
     assert resized(np.array([1.0, 2.0]), 3).tolist() == [1.0, 2.0, 0.0]
     assert resized(np.array([1.0, 2.0]), 1).tolist() == [1.0]
+
+
+def test_thresholds_between_values():
+    found = thresholds(np.array([[0.0, 5.0], [1.0, 5.0], [3.0, 5.0]]))[:, :3]
+    assert_allclose(found, [[0.5, 2.0, np.inf], [5.0, 5.0, np.inf]])

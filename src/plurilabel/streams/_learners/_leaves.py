@@ -33,12 +33,6 @@ def thresholds(points: Floats) -> Floats:
 
     They lie in the middle of two neighbouring values, at even distances among the different
     values. A feature with one value is compared with that: lower, equal or higher.
-
-    Examples
-    --------
-    >>> thresholds(np.array([[0.0, 5.0], [1.0, 5.0], [3.0, 5.0]]))[:, :3]
-    array([[0.5, 2. , inf],
-           [5. , 5. , inf]])
     """
     edges = np.full((points.shape[1], N_THRESHOLDS), np.inf)
     for j, column in enumerate(points.T):
