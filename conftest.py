@@ -22,6 +22,7 @@ if not (find_spec("fastapi") and find_spec("uvicorn")):
 
 # examples in docstrings that a package's ``__init__`` publishes
 NEED = {"plurilabel.DaskIndex": "dask", "plurilabel.models.save_parts": "dask"}
+NEED |= {"plurilabel.StaticEncoder": "wordllama"}
 
 
 def pytest_collection_modifyitems(items):

@@ -3,8 +3,8 @@
     python docs/check_pages.py docs/_build/html
 
 Nothing is loaded from other hosts, every page of the reference begins with a summary of its
-names, and no page is wider than the window, on a phone or on a desk. The last needs Chromium and
-is left out where there is none.
+names, and no page or table is wider than the window, on a phone or on a desk. The last needs
+Chromium and is left out where there is none.
 """
 
 from __future__ import annotations
@@ -30,10 +30,16 @@ WIDTHS = (375, 1280)
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 MEASURE = """
 onload = () => {
-  const wide = [...document.querySelectorAll("iframe")].filter(
-    (frame) => frame.contentDocument.documentElement.scrollWidth > frame.clientWidth);
-  document.title = JSON.stringify(wide.map(
-    (f) => [f.dataset.page, f.clientWidth, f.contentDocument.documentElement.scrollWidth]));
+  const wide = [];
+  for (const frame of document.querySelectorAll("iframe")) {
+    const page = frame.contentDocument, add = (width, room) => {
+      if (width > room) wide.push([frame.dataset.page, room, width]);
+    };
+    add(page.documentElement.scrollWidth, frame.clientWidth);
+    for (const table of page.querySelectorAll(".table-wrapper"))
+      if (table.clientWidth) add(table.scrollWidth - 1, table.clientWidth);
+  }
+  document.title = JSON.stringify(wide);
 };
 """
 
@@ -67,7 +73,7 @@ class Quiet(SimpleHTTPRequestHandler):
 
 
 def too_wide(site: Path, browser: str) -> list[str]:
-    """Pages that are wider than the window, as ``page: pixels of pixels``.
+    """Pages and tables that are wider than the window, as ``page: pixels of pixels``.
 
     All pages are opened in frames of one page, which measures them when all are loaded.
     """

@@ -63,6 +63,7 @@ html_theme = "furo"
 html_title = "plurilabel"
 html_static_path = ["_static"]
 html_css_files = ["plurilabel.css"]
+html_js_files = ["tables.js"]
 html_favicon = "_static/logo-light.svg"
 html_copy_source = False
 html_show_sphinx = False

@@ -1,9 +1,9 @@
-"""Draw the pictures of the home page and the README: two images, their labels, and why.
+"""Draw pictures for the home page: two images, their labels, and why.
 
     python docs/make_picture.py
 
 A card is 345 pixels wide, so that it can be read on a phone: ``why-1-light.svg`` and its three
-sisters. ``why.png`` has both cards side by side, for the README.
+sisters.
 """
 
 from __future__ import annotations
@@ -99,14 +99,6 @@ def main() -> None:
                 card(figure, 0, theme, names, x, X, why)
                 path = OUT / f"why-{i}-{title}.svg"
                 figure.savefig(path, transparent=True, metadata={"Date": None})
-        figure = plt.figure(figsize=(2 * WIDTH + 0.4, HEIGHT), dpi=200)
-        for i, (x, why) in enumerate(zip(images, whys)):
-            card(figure, i * (WIDTH + 0.4), THEMES["light"], names, x, X, why)
-        figure.savefig(OUT / "why.png", facecolor="white")
-    from PIL import Image  # comes with matplotlib
-
-    # a palette instead of full colour: a quarter of the size
-    Image.open(OUT / "why.png").convert("RGB").quantize(64).save(OUT / "why.png", optimize=True)
     for path in sorted(OUT.glob("why*")):
         print(f"Wrote {path.name}, {path.stat().st_size / 1000:.0f} kB")
 

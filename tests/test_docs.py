@@ -51,10 +51,12 @@ def test_code_runs(page, tmp_path, monkeypatch, request, quick_portfolio):
     text = page.read_text("utf-8")
     if re.search(r'load\("(?!digits")', text):
         request.getfixturevalue("data_folder")
-    for library in ("torch", "keras", "river", "dask", "onnxruntime"):
+    for library in ("torch", "keras", "river", "dask", "onnxruntime", "transformers"):
         uses = re.search(rf"^(>>> )?(import|from) {library}\b", text, flags=re.MULTILINE)
         if uses or (library == "torch" and "plurilabel.learners.neural" in text):
             pytest.importorskip(library)
+    if re.search(r"StaticEncoder\(|LabelDescriptions\(|tfidf\+static", text):
+        pytest.importorskip("wordllama")
     if "plurilabel.serve import" in text:
         pytest.importorskip("fastapi")
     imported = " ".join(re.findall(r"^(?:>>> )?from plurilabel import (.*)$", text, re.MULTILINE))
@@ -150,11 +152,34 @@ def test_table_of_datasets(data_folder):
         if found:
             shown[found[1]] = (*(int(n.replace(",", "")) for n in found.group(2, 3, 4)), found[5])
     others = {"image-bags", "image-600", "wq", "sjaffe"}
+    others |= {name for name in datasets.dataset_names() if name.startswith(("goe", "brighter"))}
     assert shown.keys() == set(datasets.dataset_names()) - others
     for name in ("digits", "yeast", "flags", "foodtruck", "genbase", "medical"):
         data = datasets.load(name)
         cardinality = f"{data.Y.sum() / data.Y.shape[0]:.3f}"
         assert shown[name] == (*data.X.shape, data.Y.shape[1], cardinality), name
+
+
+def test_every_guide_has_a_card_with_a_picture(monkeypatch):
+    index = (DOCS / "guides" / "index.md").read_text("utf-8")
+    shown = re.findall(
+        r"^:link: (\S+)\n.*\n:img-top: \.\./_static/guides/(\S+)\.svg$", index, re.M
+    )
+    guides = {path.stem for path in (DOCS / "guides").glob("*.md")} - {"index"}
+    assert {link for link, _ in shown} == guides and all(link == name for link, name in shown)
+    monkeypatch.syspath_prepend(str(DOCS))
+    import make_cards
+
+    for name in guides:
+        path = DOCS / "_static" / "guides" / f"{name}.svg"
+        assert path.read_text("utf-8") == make_cards.drawn(name)
+
+
+@pytest.mark.parametrize("word", ["BERT", "embeddings", "LLM", "Excel", "ONNX"])
+def test_search_finds(word):
+    """Pages of the guide, not only of the reference, have the words that readers search for."""
+    found = [page for page in PAGES if re.search(rf"\b{word}\b", page.read_text("utf-8"))]
+    assert {"guides", "docs"} & {page.parent.name for page in found}
 
 
 def test_link_checker(tmp_path, monkeypatch):

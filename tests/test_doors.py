@@ -1,6 +1,8 @@
 """One road: Python, files, the command line and the service give the same answer, bit for bit."""
 
+from functools import partial
 from itertools import combinations
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
@@ -9,10 +11,18 @@ import pytest
 pytest.importorskip("skops", reason="model files need skops")
 pytest.importorskip("fastapi", reason="the service needs it")
 
-from sklearn.model_selection import KFold, cross_val_predict
+from scipy import sparse
+from sklearn.compose import ColumnTransformer
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.model_selection import GridSearchCV, KFold, cross_val_predict, cross_val_score
+from sklearn.pipeline import make_pipeline
 
-from plurilabel import AutoClassifier
+from plurilabel import AutoClassifier, MLkNN, TableEncoder, distributed, io, label_matrix, metrics
+from plurilabel._core.blocks import dense
 from plurilabel.cli._main import plurilabel as command
+from plurilabel.datasets import Dataset
+from plurilabel.evaluation import Results, compare
+from plurilabel.learners import make_learners
 from plurilabel.models import Model, load_model, save_model, train
 from plurilabel.serve import Ask, Service
 
@@ -53,7 +63,7 @@ def answers(tmp_path_factory):
     full.to_parquet(folder / "t.parquet")
     new.to_csv(folder / "new.csv", index=False)
     auto = AutoClassifier(portfolio="quick", cv=3, random_state=0).fit(frame, Y)
-    save_model(folder / "auto.skops", auto)
+    save_model(auto, folder / "auto.skops")
     options = {"quick": True, "holdout": 0}
     saved = folder / "m.skops"
     command(
@@ -112,6 +122,15 @@ def test_the_encoder_learns_in_every_fold():
     assert sorted(seen) == [False, True, True]
 
 
+def test_few_texts_are_not_categories():
+    texts, tags = ["a cough", "a rash and fever"] * 10, [["lung"], ["skin", "fever"]] * 10
+    model = AutoClassifier(portfolio="quick", random_state=0).fit(texts, tags)
+    assert model.encoder_.kinds_ == {"text": "text"}
+    assert Model.of(model).predict(["rash"]) == [("fever", "skin")]
+    results = compare({"t": (texts, label_matrix(tags))}, Wide(1), cv=2, n_jobs=None)
+    assert not results.failures() and Wide.seen[-1] == 4
+
+
 @pytest.mark.parametrize("form", [list, np.array, pd.Series])
 def test_texts_and_tags(form):
     frame, Y = table()
@@ -124,3 +143,155 @@ def test_texts_and_tags(form):
         scores = model.predict_proba(texts)
         np.testing.assert_array_equal(scores, expected.predict_proba(frame))
     assert Model.of(model).predict(["a ball"]) == [("sport",)]
+
+
+TAGS = [[name for name, has in zip(LABELS, row) if has] for row in table()[1].to_numpy()]
+FORMS = {
+    "lists": (TAGS, "MultiLabelBinarizer"),  # scikit-learn's own words, before any of ours
+    "sets": (list(map(set, TAGS)), r"y = plurilabel.label_matrix\(y\)"),
+    "joined": ([";".join(tags) for tags in TAGS], r"plurilabel.label_matrix\(y, sep=';'\)"),
+    "column": (pd.Series([", ".join(tags) for tags in TAGS]), r"label_matrix\(y, sep=','\)"),
+    "booleans": (table()[1].astype(bool), None),
+    "zeros and ones": (table()[1], None),
+}
+
+
+@pytest.mark.parametrize("form", [list, np.array, pd.Series])
+@pytest.mark.parametrize(("tags", "instead"), FORMS.values(), ids=FORMS)
+def test_texts_in_searches(form, tags, instead):
+    """Each combination works, or the error has the line to write, and then it works."""
+    frame, Y = table()
+    texts = form(frame["body"].tolist())
+    pipeline = make_pipeline(TableEncoder(), MLkNN(3))
+    scorer = metrics.get_scorer("micro_f1")
+    options = {"cv": 2, "scoring": scorer, "error_score": "raise"}
+    search = GridSearchCV(pipeline, {"mlknn__n_neighbors": [3]}, **options)
+    if instead is not None:
+        for score in (search.fit, partial(cross_val_score, pipeline, **options)):
+            with pytest.raises(ValueError, match=instead):
+                score(texts, tags)
+        tags = label_matrix(tags)
+    expected = cross_val_score(pipeline, frame[["body"]], Y, **options)
+    np.testing.assert_array_equal(cross_val_score(pipeline, texts, tags, **options), expected)
+    assert search.fit(texts, tags).best_score_ == expected.mean()
+    assert search.best_estimator_[-1].label_names_.tolist() == LABELS
+
+
+LEARNERS = (
+    "MLkNN(n_neighbors=3), MLkNN(n_neighbors=[3, 5]), "
+    "AutoClassifier(portfolio='quick', cv=3, random_state=0)"
+)
+
+
+def figures(results):
+    assert not results.failures()
+    return {name: results.means(name)[0].tolist() for name in results.measures}
+
+
+@pytest.fixture(scope="module")
+def compared(tmp_path_factory):
+    """Measures of the same learners on the same rows, by the door of the comparison."""
+    folder = tmp_path_factory.mktemp("compared")
+    frame, Y = table()
+    tags = [";".join(Y.columns[row == 1]) for row in Y.to_numpy()]
+    frame.assign(tags=tags).to_csv(folder / "t.csv", index=False)
+    as_read = io.read(folder / "t.csv", labels="tags", encode=False)
+    words = ["compare", str(folder / "t.csv"), "--labels", "tags", "--learners", LEARNERS]
+    command([*words, "--out", str(folder / "out"), "--no-report"], standalone_mode=False)
+    learners = make_learners(LEARNERS, measure="f1")
+    return {
+        "command line": figures(Results.open(folder / "out")),
+        "file": figures(compare(as_read, learners, n_jobs=None)),
+        "frame": figures(compare({"t": (frame, Y)}, learners, n_jobs=None)),
+    }
+
+
+@pytest.mark.parametrize("door", ["file", "frame"])
+def test_comparisons(compared, door):
+    np.testing.assert_equal(compared[door], compared["command line"])
+
+
+@pytest.mark.parametrize("number", range(3))
+def test_a_comparison_is_training_on_the_rows_of_a_fold(number):
+    """The same learner by ``train`` on the training rows, measured on the test rows."""
+    frame, Y = table()
+    train_rows, test_rows = np.arange(0, 60), np.arange(60, 90)
+    learner = list(make_learners(LEARNERS, measure="f1").values())[number]
+    results = compare({"t": (frame, Y)}, learner, cv=[(train_rows, test_rows)], n_jobs=None)
+    seed = results.cells[0]["seed"]
+    kinds = io.table_encoder(frame).kinds  # those that all rows show
+    part = Dataset(frame.iloc[train_rows][list(kinds)], Y.iloc[train_rows].to_numpy(), kinds=kinds)
+    if isinstance(learner, AutoClassifier):
+        learner = learner.set_params(encoder=io.table_encoder(frame))
+        model = learner.fit(frame.iloc[train_rows], Y.iloc[train_rows])
+    else:
+        model = train(part, learner=learner, holdout=0, random_state=seed).estimator
+    new = frame.iloc[test_rows]
+    expected = metrics.evaluate(Y.iloc[test_rows], model.predict_proba(new), model.predict(new))
+    found = {name: results.means(name)[0, 0] for name in results.measures}
+    shared = set(found) & set(expected)
+    assert len(shared) > 20
+    for name in shared:
+        np.testing.assert_array_equal(found[name], expected[name], err_msg=name)
+
+
+class Wide(MLkNN):
+    """Remembers how many features it was fitted on."""
+
+    seen: ClassVar[list[int]] = []
+
+    def fit(self, X, y):
+        self.seen.append(X.shape[1])
+        return super().fit(X, y)
+
+
+def test_comparisons_learn_words_in_every_fold():
+    frame, Y = table()
+    frame.loc[0, "body"] = "unheard"
+    folds = list(KFold(3).split(frame))
+    Wide.seen.clear()
+    compare({"t": (frame[["body"]], Y)}, Wide(3), cv=folds, n_jobs=None)
+    texts = frame["body"].to_numpy()
+    assert Wide.seen == [
+        TfidfVectorizer().fit_transform(texts[rows]).shape[1] for rows, _ in folds
+    ]
+    assert len(set(Wide.seen)) > 1
+
+
+def test_learners_that_encode_themselves_get_the_table():
+    frame, Y = table()
+    own = make_pipeline(ColumnTransformer([("words", TfidfVectorizer(), "body")]), MLkNN(3))
+    whole = make_pipeline(TableEncoder(drop=["id", "key", "price", "land", "sent"]), MLkNN(3))
+    texts = compare({"t": (frame["body"].tolist(), Y)}, MLkNN(3), cv=2, n_jobs=None)
+    found = compare({"t": (frame, Y)}, {"own": own, "whole": whole}, cv=2, n_jobs=None)
+    np.testing.assert_array_equal(found.means("f1")[0], [texts.means("f1")[0, 0]] * 2)
+
+
+@pytest.mark.parametrize("learner", ["MLkNN(n_neighbors=3)", "StandardScaler | MLkNN"])
+@pytest.mark.parametrize("columns", [None, ["price", "land", "sent"], ["price"]])
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_blocks(tmp_path, suffix, columns, learner):
+    """Files read in blocks by Dask, and the same rows in memory."""
+    pytest.importorskip("dask.array", reason="the extra 'dask' is not installed")
+    frame, Y = table()
+    new = frame[::2].reset_index(drop=True)
+    full = frame.assign(tags=[";".join(Y.columns[row == 1]) for row in Y.to_numpy()])
+    paths = [tmp_path / f"{i}.{suffix}" for i in range(2)]
+    for path, part in zip(paths, (full[:40], full[40:])):
+        if suffix == "csv":
+            part.to_csv(path, index=False)
+        else:
+            part.to_parquet(path, row_group_size=15)
+    options = {"learner": learner, "holdout": 0, "features": columns}
+    blocks = train(paths, "tags", scheduler="threads", **options)
+    memory = train(full, "tags", **options)
+    assert blocks.feature_names == memory.feature_names
+    np.testing.assert_array_equal(blocks.predict_proba(new), memory.predict_proba(new))
+    assert blocks.predict(new) == memory.predict(new)
+    # a fitted encoder, block by block
+    encoder = memory.encoder
+    data = distributed.read(paths, labels="tags", encoder=encoder, rows=20)
+    assert data.feature_names == tuple(encoder.get_feature_names_out())
+    found, expected = data.X.compute(), encoder.transform(frame)
+    assert sparse.issparse(found) == sparse.issparse(expected)
+    np.testing.assert_array_equal(dense(found), dense(expected))

@@ -14,13 +14,13 @@ from benchmarks.prior_fitted._batches import Shape, make_batch, shapes  # noqa: 
 from benchmarks.prior_fitted._cells import view_cells  # noqa: E402
 from benchmarks.prior_fitted._checkpoint import load_state, ship_weights  # noqa: E402
 from benchmarks.prior_fitted._dice import Dice  # noqa: E402
-from plurilabel import metrics  # noqa: E402
-from plurilabel.learners.neural._prior_fitted._network import Network  # noqa: E402
-from plurilabel.learners.neural._prior_fitted._weights import (  # noqa: E402
+from benchmarks.prior_fitted.learner._network import Network  # noqa: E402
+from benchmarks.prior_fitted.learner._weights import (  # noqa: E402
     GROUP,
     Size,
     load_weights,
 )
+from plurilabel import metrics  # noqa: E402
 
 SMALL = Size(width=16, heads=2, layers=2, name_width=8)
 
@@ -272,6 +272,14 @@ def test_shipped_weights_have_their_digest_and_command(quick, tmp_path):
     about = json.loads((tmp_path / "package.json").read_text())
     assert about["sha256"] == load_weights(tmp_path / "package.npz").digest
     assert "--seconds 9 --decay 2 --width 16" in about["command"] and about["prior"]
+
+
+def test_a_training_begins_with_kept_weights(quick, tmp_path):
+    _train.Trainer(plan(), clock=Ticks()).run(3, folder=tmp_path)
+    trainer, kept = _train.Trainer(plan(), clock=Ticks()), load_weights(tmp_path / "weights.npz")
+    trainer.optimizer.begin_with(kept.arrays)
+    for name, one in trainer.network.named_parameters():
+        np.testing.assert_array_equal(one.detach().float().numpy(), kept.arrays[name])
 
 
 def test_a_damaged_state_is_refused(quick, tmp_path):

@@ -43,8 +43,8 @@ from plurilabel._core.blocks import dense
 from plurilabel._core.records import digest_of
 from plurilabel.model_selection import IterativeStratifiedKFold
 from plurilabel.wrappers import _pool, _search
+from plurilabel.wrappers.automatic._pool import fit_one
 from plurilabel.wrappers.automatic._portfolio import candidates
-from plurilabel.wrappers.automatic._trials import fit_one
 
 OUT, BOOMER = RESULTS / "accuracy.csv", RESULTS / "gradient-boosting.csv"
 TIMES, COUNTS = RESULTS / "accuracy-times.csv", RESULTS / "accuracy-counts.csv"

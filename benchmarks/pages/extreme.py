@@ -308,12 +308,12 @@ def model_file(millions: int) -> None:
     tree.squares_ = np.ones(n, dtype=np.float32)
     with tempfile.TemporaryDirectory() as folder:
         path, before, start = Path(folder, "tree.skops"), peak(), time.process_time()
-        plurilabel.save(path, tree)
+        plurilabel.save(tree, path)
         seconds, size = time.process_time() - start, path.stat().st_size / 1e9
         print(
             f"saved: {size:.2f} GB in {seconds:.1f} s, {peak() - before:.2f} GB more", flush=True
         )
-        plurilabel.save(path.with_name("first.skops"), first)
+        plurilabel.save(first, path.with_name("first.skops"))
         subprocess.run([sys.executable, __file__, "--mapped", str(path)], check=True)
 
 

@@ -49,7 +49,7 @@ def learners_of(group: str, data: Any) -> dict[str, Any]:
         return {one.name: one.estimator for one in candidates(data.X, data.Y, "full", seed)}
     if group == "auto":
         return {"AutoClassifier": AutoClassifier("average_precision", random_state=0)}
-    from plurilabel import PriorFittedClassifier
+    from benchmarks.prior_fitted.learner._classifier import PriorFittedClassifier
 
     return {"PriorFittedClassifier": PriorFittedClassifier(random_state=0)}
 

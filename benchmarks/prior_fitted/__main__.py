@@ -12,8 +12,8 @@ from benchmarks.prior_fitted._checkpoint import ship_weights
 from benchmarks.prior_fitted._evaluate import evaluate, export
 from benchmarks.prior_fitted._profile import profile
 from benchmarks.prior_fitted._train import Plan, Trainer, copy_log
-from plurilabel import PriorFittedClassifier
-from plurilabel.learners.neural._prior_fitted._weights import Size
+from benchmarks.prior_fitted.learner._classifier import PriorFittedClassifier
+from benchmarks.prior_fitted.learner._weights import Size, load_weights
 
 
 def parser() -> argparse.ArgumentParser:
@@ -43,6 +43,7 @@ def parser() -> argparse.ArgumentParser:
     train = commands.add_parser("train", parents=[both], help="train for some time")
     train.add_argument("--checkpoint", type=Path, required=True, help="folder to write to")
     train.add_argument("--resume", type=Path, help="folder to go on from, with its plan")
+    train.add_argument("--start", type=Path, help="weights to begin with, such as those kept")
     train.add_argument(
         "--decay", type=float, default=0.0, metavar="SECONDS",
         help="at the end, lower the learning rate to 0: the state kept is that before",
@@ -90,6 +91,8 @@ def main(arguments: list[str] | None = None) -> None:
             copy_log(options.resume, options.checkpoint)
         else:
             trainer = new_trainer(options)
+            if options.start:
+                trainer.optimizer.begin_with(load_weights(options.start).arrays)
         weights = sum(w.numel() for w in trainer.optimizer.weights)
         print(f"{weights} weights, {trainer.about()}", flush=True)
         trainer.run(

@@ -10,7 +10,7 @@ from torch import Tensor
 from benchmarks.prior_fitted._cells import view_cells
 from benchmarks.prior_fitted._dice import Dice
 from benchmarks.prior_fitted._prior import draw, draw_easy, hide
-from plurilabel.learners.neural._prior_fitted._weights import GROUP, VIEWS, Size
+from benchmarks.prior_fitted.learner._weights import GROUP, VIEWS, Size
 
 MOST_TABLES = 128
 PARTS = 4

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from plurilabel.learners.neural._prior_fitted._weights import GROUP, LARGEST
+from benchmarks.prior_fitted.learner._weights import GROUP, LARGEST
 
 
 def view_cells(X: Tensor, n_known: int) -> Tensor:

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from plurilabel.learners.neural._prior_fitted._weights import SHIPPED, load_weights
+from benchmarks.prior_fitted.learner._weights import SHIPPED, load_weights
 
 SHARD = 14 * 2**20
 """Bytes of a file of arrays, about."""

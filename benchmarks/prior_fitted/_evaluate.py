@@ -9,7 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
-from plurilabel import PriorFittedClassifier, metrics
+from benchmarks.prior_fitted.learner._classifier import PriorFittedClassifier
+from plurilabel import metrics
 
 MEASURES = ("average_precision", "hamming_loss", "micro_f1")
 CHOSEN_ON = ("flags", "emotions", "yeast")

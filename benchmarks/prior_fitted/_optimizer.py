@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -90,6 +91,13 @@ class Optimizer:
             for name, value in zip(self.names, values)
         }
         return found | {f"square/{self.names[i]}": value for i, value in self.square.items()}
+
+    @torch.no_grad()
+    def begin_with(self, weights: dict[str, np.ndarray]) -> None:
+        """Begin a training with weights of another one, by name."""
+        for name, *copies in zip(self.names, self.weights, self.average, self.live):
+            for one in copies:
+                one.copy_(torch.from_numpy(weights[name]))
 
     @torch.no_grad()
     def load(self, state: dict[str, Tensor], steps: int) -> None:

@@ -11,7 +11,7 @@ from torch.nn import functional as F
 
 from benchmarks.prior_fitted._batches import Batch, Shape, empty_batch
 from benchmarks.prior_fitted._optimizer import Optimizer
-from plurilabel.learners.neural._prior_fitted._network import Network
+from benchmarks.prior_fitted.learner._network import Network
 
 
 class Steps:

@@ -27,8 +27,8 @@ from benchmarks.prior_fitted._checkpoint import load_state, save_state, save_wei
 from benchmarks.prior_fitted._dice import Dice
 from benchmarks.prior_fitted._optimizer import Optimizer
 from benchmarks.prior_fitted._steps import Steps
-from plurilabel.learners.neural._prior_fitted._network import Network, base_logits
-from plurilabel.learners.neural._prior_fitted._weights import Size
+from benchmarks.prior_fitted.learner._network import Network, base_logits
+from benchmarks.prior_fitted.learner._weights import Size
 
 WARM_UP = 200
 """Steps until the learning rate is at its peak."""

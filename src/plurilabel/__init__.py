@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from plurilabel.models import save_model as save
     from plurilabel.neighbors import *
     from plurilabel.streams import *
+    from plurilabel.text import *
     from plurilabel.thresholds import *
     from plurilabel.wrappers import *
 
@@ -34,8 +35,8 @@ __version__ = "0.1.0.dev0"
 
 _PACKAGES = (
     "bags", "cli", "datasets", "distributed", "evaluation", "graded", "inspection", "io",
-    "learners", "metrics", "model_selection", "models", "neighbors", "serve", "streams",
-    "thresholds", "wrappers",
+    "learners", "metrics", "model_selection", "models", "neighbors", "serve", "streams", "text",
+    "thresholds", "votes", "wrappers",
 )  # fmt: skip
 
 _FUNCTIONS = {

@@ -14,6 +14,7 @@ from plurilabel.cli._main import plurilabel as command
 from plurilabel.cli._progress import ComparisonProgress
 from plurilabel.datasets import Dataset
 from plurilabel.evaluation import Results
+from plurilabel.evaluation._compare._inputs import encoder_of, encoding
 from plurilabel.learners import make_learner
 
 TOY = datasets.make_multilabel(60, random_state=0)
@@ -145,6 +146,7 @@ def test_options_reach_the_comparison(stub, table, tmp_path, run):
     assert options == {
         "cv": 10, "repeats": 2, "measures": ["hamming_loss", "f1"], "out": tmp_path, "n_jobs": -1,
         "random_state": 7, "time_limit": 1.5, "retry": True, "fresh": True,
+        "words": None,
     }  # fmt: skip
 
 
@@ -225,8 +227,10 @@ def test_named_learners_get_what_fit_gives_them(stub, tmp_path, run):
     path.write_text("x,z,tags\n" + "1,2,a\n,4,b\n3,1,a;b\n" * 5)
     learners = "MLkNN, SimpleImputer | MLkNN(3)"
     run("compare", path, "--labels", "tags", "--learners", learners, "--no-report")
-    filled, own = stub.calls[-1][1].values()
-    assert filled[0].strategy == "median" and len(own) == 2
+    (data,), given = stub.calls[-1][:2]
+    assert data.kinds == {"x": "numbers", "z": "numbers"} and len(given) == 2
+    filled, own = (encoding(learner, encoder_of(data)) for learner in given.values())
+    assert filled[0].numbers.strategy == "median" and own[0].numbers == "passthrough"
     X = sparse.random_array((30, 6), density=0.3, format="csr", random_state=0)
     Y = sparse.csr_array(np.tile([[1, 0], [0, 1]], (15, 1)))
     io.write_libsvm(tmp_path / "d.svm", Dataset(X, Y, list("uvwxyz"), list("ab")))

@@ -5,4 +5,4 @@ from plurilabel.datasets import dataset_names
 
 
 def test_standard_names_are_those_of_the_library():
-    assert standard_names() == dataset_names()
+    assert list(standard_names()) == dataset_names()

@@ -30,5 +30,25 @@ def test_export_of_a_table(run, tmp_path):
     names = np.array(loaded.label_names)
     assert [tuple(names[row == 1]) for row in labels] == loaded.predict(frame)
     assert "is there already" in run("export", model, out).err
-    assert run("export", model, out, "--force").status == 0
+    assert run("export", model, "-o", out, "--force").status == 0
+    assert "expected one file to write to" in run("export", model).err
+    assert "expected one file to write to" in run("export", model, out, "-o", out).err
     assert "ends in .onnx" in run("export", model, tmp_path / "m.pt").err
+
+
+def test_fit_exportable(run, tmp_path):
+    notes = ["a red day by the sea", "one blue night", "the red sea", "blue stars at night"] * 12
+    table = pd.DataFrame(
+        {"note": notes, "n": range(48), "tags": ["red;day", "blue", "red", ""] * 12}
+    )
+    table.to_csv(tmp_path / "t.csv", index=False)
+    model, out = tmp_path / "m.skops", tmp_path / "m.onnx"
+    options = [tmp_path / "t.csv", "--labels", "tags", "--text", "note", "-o", model]
+    refused = run("fit", *options, "--exportable", "--learner", "BinaryRelevance(GaussianNB)")
+    assert refused.status != 0 and "GaussianNB cannot be exported" in refused.err
+    done = run("fit", *options, "--exportable", "--quick")
+    assert done.status == 0, done.err
+    assert run("export", model, "-o", out).status == 0
+    inputs = {"note": np.array(notes, dtype=object), "n": np.arange(48.0)}
+    labels, names = onnxruntime.InferenceSession(out).run(["labels", "names"], inputs)
+    assert [tuple(names[row == 1]) for row in labels] == load_model(model).predict(table)

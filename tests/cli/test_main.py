@@ -14,9 +14,10 @@ import numpy as np
 import pytest
 
 from plurilabel.cli import _main
-from plurilabel.cli._data import data_options, find, label_option, reader_options
+from plurilabel.cli._data import TABLES, data_options, find, label_option, reader_options
 from plurilabel.cli._main import Friendly
 from plurilabel.cli._output import UsageError, arrow, console, print_json, print_table
+from plurilabel.io.shared import formats
 
 
 def failing(error):
@@ -111,7 +112,7 @@ def test_find_reads_files_and_standard_datasets(tmp_path):
         ValueError, match="--text is for tables such as CSV and Parquet, but .*arff"
     ):
         find(str(tmp_path / "a.arff"), labels="-1", text="id")
-    with pytest.raises(ValueError, match="is a folder; expected a file or the name of a standard"):
+    with pytest.raises(UsageError, match="must name the label columns of"):
         find(str(tmp_path))
 
 
@@ -122,7 +123,7 @@ def test_data_options_are_those_of_the_reader():
         pass
 
     names = {parameter.name for parameter in command.params}
-    assert names == set(signature(reader_options).parameters) - {"data"}
+    assert names == set(signature(reader_options).parameters) - {"data", "others"}
 
 
 def test_json_has_no_nan(capsys):
@@ -197,6 +198,9 @@ def test_names_that_are_not_imported_are_those_of_the_library():
         ["fit", "nowhere.csv", "--labels", "a", "-o", "m.skops"],
         ["predict", "nowhere.skops", "new.csv"],
         ["compare", "nowhere.csv"],
+        ["compare", "digits", "--learners", "MLkNNN"],
+        ["fit", "digits", "-o", "m.skops", "--learner", "MLkNNN"],
+        ["fit", "digits", "-o", "m.skops", "--measure", "f1_nano"],
         ["stream", "nowhere.csv", "--labels", "a"],
         ["reproduce", "nobody"],
         ["serve", "nowhere.skops"],
@@ -217,3 +221,25 @@ def test_help_and_missing_files_import_no_numerics(words):
 def test_unknown_commands(run):
     done = run("predcit")
     assert done.status == 2 and "No such command 'predcit'" in done.err
+
+
+def test_columns_that_a_csv_file_lacks_are_found_without_numerics(tmp_path):
+    (tmp_path / "a.csv").write_text('sep=;\n"a;b";text;tags\n1;x;y\n')
+    code = (
+        "import sys\nfrom plurilabel.cli._data import reader_options\n"
+        "reader_options(sys.argv[1], labels='tags', text='text', features='a;b')\n"
+        "try:\n    reader_options(sys.argv[1], labels='tag')\n"
+        "except ValueError as error:\n    print(error)\n"
+        "sys.exit(int('numpy' in sys.modules))"
+    )
+    command = [sys.executable, "-c", code, str(tmp_path / "a.csv")]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == (
+        "labels names a column 'tag', which the table does not have; did you mean 'tags'?\n"
+    )
+
+
+def test_suffixes_of_tables_are_those_of_the_readers():
+    tables = [format for format in formats().values() if format.frame is not None]
+    assert sorted(TABLES) == sorted(suffix for table in tables for suffix in table.suffixes)

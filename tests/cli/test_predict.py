@@ -140,14 +140,14 @@ def test_names_with_separators(run, tmp_path):
 def save(path, names):
     data = datasets.load("digits")
     learner = MLkNN(3).fit(data.X[:50], data.Y[:50])
-    save_model(path, Model(learner, names, data.feature_names))
+    save_model(Model(learner, names, data.feature_names), path)
 
 
 def test_many_labels(run, tmp_path, monkeypatch):
     rng = np.random.default_rng(0)
     X, Y = rng.normal(size=(30, 3)), rng.integers(0, 2, size=(30, 150))
     names = [f"l{j}" for j in range(150)]
-    save_model(tmp_path / "m.skops", Model(MLkNN(3).fit(X, Y), names, ["a", "b", "c"]))
+    save_model(Model(MLkNN(3).fit(X, Y), names, ["a", "b", "c"]), tmp_path / "m.skops")
     pd.DataFrame(X, columns=["a", "b", "c"]).to_csv(tmp_path / "x.csv", index=False)
     done = run("predict", tmp_path / "m.skops", tmp_path / "x.csv", "--scores", "--id", "a")
     assert done.err == "" and pd.read_csv(io.StringIO(done.out)).shape == (30, 152)
@@ -289,7 +289,7 @@ def strange(tmp_path):
     """A model whose names would steer a terminal or a spreadsheet, and rows for it."""
     X, Y = np.arange(8.0).reshape(4, 2), np.array([[1, 0], [0, 1], [1, 1], [1, 0]])
     names = ["=1+1", "\x1b[31mred"]
-    save_model(tmp_path / "m.skops", Model(MLkNN(1).fit(X, Y), names, ["v", "w"]))
+    save_model(Model(MLkNN(1).fit(X, Y), names, ["v", "w"]), tmp_path / "m.skops")
     frame = pd.DataFrame(X, columns=["v", "w"]).assign(id=["-3", "@x", "+y", "a"])
     frame.to_csv(tmp_path / "rows.csv", index=False)
     write_table(tmp_path / "labels.csv", Dataset(X, Y, ("v", "w"), tuple(names)))

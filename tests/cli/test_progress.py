@@ -51,7 +51,7 @@ def test_quick(run, mails, tmp_path, monkeypatch):
     done = run("fit", mails, *TABLE, "--quick", "-o", tmp_path / "m.skops")
     assert "in 3 folds of 48 rows" in done.out
     assert load_model(tmp_path / "m.skops").estimator.portfolio == "quick"
-    monkeypatch.setattr("plurilabel.models._train.QUICK_ROWS", 30)
+    monkeypatch.setattr("plurilabel.models._train_search.QUICK_ROWS", 30)
     spec = ("--learner", "MLkNN(n_neighbors=[1, 3])")
     done = run("tune", mails, *TABLE, *spec, "--quick", "--holdout", 0, "-o", tmp_path / "t.skops")
     assert "Cross-validation, 3 folds of 30 rows: f1 of 2 candidates" in done.out

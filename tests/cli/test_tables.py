@@ -367,10 +367,10 @@ def test_a_folder_that_cannot_be_written_is_found_first(run, mails, no_room, mon
 def test_a_model_that_cannot_be_written_is_kept_elsewhere(run, mails, tmp_path, monkeypatch):
     real = models.save_model
 
-    def save(path, model):
+    def save(model, path):
         if path.parent == tmp_path / "full":
             raise OSError(28, "No space left on device")
-        real(path, model)
+        real(model, path)
 
     monkeypatch.setattr(models, "save_model", save)
     (tmp_path / "full").mkdir()

@@ -26,7 +26,7 @@ Y = np.column_stack([np.arange(12) < 6, np.arange(12) % 2 == 0, np.ones(12)]).as
         ([[0, 1], [2, 0]], "Y must hold only 0 and 1, got 2 in row 1, column 0"),
         ([[0, 1], [0, np.nan]], "got NaN in row 1, column 1"),
         (np.array([[0, None]]), "got NaN in row 0, column 1|got None in row 0, column 1"),
-        ([["yes", "no"]], "got tags; plurilabel.label_matrix makes one"),
+        ([["yes", "no"]], r"got tags: write y = plurilabel.label_matrix\(y\)"),
         (np.array([["yes", "no"]]), "got values of type <U3"),
         (np.array([[0, "x"]], dtype=object), "got 'x' in row 0, column 1"),
         ([0, 1], r"0/1 matrix \(instances, labels\), got 1 dimension\(s\) of shape \(2,\)"),

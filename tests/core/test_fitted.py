@@ -254,3 +254,16 @@ def test_other_sparse_formats_are_refused_and_their_memory_is_not_believed():
     matrix._has_sorted_indices = True
     check_sparse(matrix)
     assert not matrix.has_sorted_indices
+
+
+def test_messages():
+    matrix = sparse.csr_array([[0, 1], [1, 0]])
+    matrix.indices[0] = 7
+    with pytest.raises(ValueError, match="a sparse matrix with sound pointers, got one where "):
+        check_sparse(matrix)
+    learner = MLkNN(1).fit([[1.0], [2.0], [4.0]], [[0], [1], [1]])
+    check_fitted(learner)
+    learner.Y_ = learner.Y_[:2]
+    message = r"Y_ of a MLkNN must be 0 and 1 in shape \(n, n_labels_\) = \(3, 1\), got shape "
+    with pytest.raises(ValueError, match=message + r"\(2, 1\)$"):
+        check_fitted(learner)

@@ -192,3 +192,9 @@ def every_change(learner):
             learner.set_params(**{name: other})
             yield learner
         learner.set_params(**{name: value})
+
+
+def test_keys_of_equal_and_of_nameless():
+    assert key_of(MLkNN(7)) == key_of(MLkNN(n_neighbors=7)) != key_of(MLkNN(9))
+    with pytest.raises(NoKey, match="<lambda> cannot be imported by its name"):
+        key_of(lambda x: x)

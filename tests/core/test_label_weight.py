@@ -93,3 +93,8 @@ def test_bad_values(data):
         BinaryRelevance(LogisticRegression(), label_weight="equal").fit(X, Y)
     with pytest.raises(ValueError, match="label_weight must be 3 finite numbers"):
         MLGradientBoosting(label_weight=[1, 2]).fit(X, Y)
+
+
+def test_balanced_weights():
+    found = cell_weights("balanced", np.array([[1], [0], [0], [0]])).ravel().round(2)
+    assert found.tolist() == [2.0, 0.67, 0.67, 0.67]

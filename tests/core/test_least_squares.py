@@ -31,3 +31,8 @@ def test_coefficients_are_not_those_of_rounding_errors(learner):
         if hasattr(learner, "random_state"):
             learner.random_state = seed
         assert abs(learner.fit(X, Y).coef_).max() < 1e3
+
+
+def test_a_column_that_is_the_sum_of_others():
+    A = np.array([[0.1, 0.2, 0.3], [0.7, 0.1, 0.8], [0.3, 0.3, 0.6], [0.2, 0.5, 0.7]])
+    assert least_squares(A, A.sum(axis=1)).round(3).tolist() == [0.667, 0.667, 1.333]

@@ -25,7 +25,7 @@ from plurilabel import (
     RankSVM,
     StackedRelevance,
 )
-from plurilabel._core.limits import check_size
+from plurilabel._core.limits import check_size, one_blas_thread
 
 N, D, Q = 60, 12, 10
 
@@ -129,3 +129,17 @@ def test_growth_is_checked_and_changes_nothing(data, monkeypatch):
         learner.partial_fit(X[40:], Y[40:])
     np.testing.assert_array_equal(learner.predict_proba(X), before)
     MLkNN(3).fit(X, Y)  # it makes nothing dense
+
+
+def test_the_message():
+    message = (
+        "CML would need about 5.2 GB of memory for 9 labels, more than the limit of 4 GB; use "
+        "BinaryRelevance, or set the environment variable PLURILABEL_MAX_MEMORY to more gigabytes"
+    )
+    with pytest.raises(ValueError, match=message):
+        check_size("CML", "9 labels", memory=5.2e9, instead="BinaryRelevance")
+
+
+def test_nested_limits_of_threads():
+    with one_blas_thread() as outside, one_blas_thread() as the_same:
+        assert outside == the_same

@@ -30,3 +30,11 @@ def test_rounding_does_not_choose_between_equal_distances():
     assert len(answers) == 1
     middle = np.abs(np.arange(4.0)[:, None] - np.arange(4.0))  # of four in a row, the second
     assert k_medoids(lambda i, j: middle[np.ix_(i, j)], np.array([3]), 4, 9)[0].tolist() == [1]
+
+
+def test_two_groups():
+    x = np.array([0.0, 1.0, 2.0, 10.0, 11.0, 12.0])
+    medoids, rounds = k_medoids(
+        lambda i, j: np.abs(x[i, None] - x[j]), np.array([0, 1]), 6, max_iter=10
+    )
+    assert (medoids.tolist(), rounds) == ([1, 4], 3)

@@ -6,6 +6,7 @@ from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 
 from plurilabel import BinaryRelevance, PositiveUnlabeled, datasets, metrics, model_selection
+from plurilabel._core.unknown import known_part, stack_labels
 from plurilabel.datasets import UnknownLabels
 from plurilabel.io import stack_tables
 
@@ -168,3 +169,12 @@ def test_positive_and_unlabelled():
             PositiveUnlabeled(base, **bad).fit(X, recorded)
     with pytest.raises(ValueError, match="got NaN"):
         PositiveUnlabeled(base).fit(X, np.where(recorded, 1, np.nan))
+
+
+def test_known_part_and_stacked_labels():
+    filled, unknown = known_part([[1.0, float("nan")], [0.0, 1.0]])
+    assert filled.tolist() == [[1.0, 0.0], [0.0, 1.0]]
+    assert unknown.tolist() == [[False, True], [False, False]]
+    assert known_part([[1, 0]]) == ([[1, 0]], None)
+    stacked = stack_labels([np.eye(2), UnknownLabels(np.eye(2), np.eye(2))])
+    assert repr(stacked) == "UnknownLabels of shape (4, 2), 2 of 8 labels unknown"

@@ -101,6 +101,45 @@ def test_the_page_shows_the_figures_of_the_catalogue():
         assert shown[name] == pytest.approx(known, abs=0.0011), name
 
 
+TEXTS = {
+    # training, development and test part, labels, and texts of the test part with the first label
+    "goemotions": (43410, 5426, 5427, 28, 504),
+    "brighter-arq": (901, 100, 902, 6, 293),
+    "brighter-deu": (2603, 200, 2604, 6, 776),
+    "brighter-eng": (2764, 115, 2765, 5, 322),
+    "brighter-ron": (1241, 123, 1119, 6, 206),
+    "brighter-swe": (1187, 200, 1188, 6, 245),
+    "brighter-ukr": (2466, 249, 2234, 6, 99),
+}
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_raw_texts(name, data_folder):
+    train, dev, test, q, first = TEXTS[name]
+    data = datasets.load(name)
+    assert data.X.shape == (train + dev + test, 1) and data.kinds == {"text": "text"}
+    assert_array_equal(data.train, np.arange(train))
+    assert_array_equal(data.test, train + dev + np.arange(test))
+    X_test, Y_test = data.holdout()[1], data.holdout()[3]
+    assert Y_test.shape == (test, q) and Y_test[:, 0].sum() == first
+    assert X_test["text"].map(lambda text: bool(text.strip())).all()
+
+
+def test_texts_are_as_they_were_published(data_folder):
+    data = datasets.load("goemotions")
+    assert data.X["text"][0].startswith("My favourite food is anything I didn't have to cook")
+    assert data.label_names[27] == "neutral" and data.Y[0].tolist() == [0] * 27 + [1]
+
+
+def test_broken_texts_name_the_file(tmp_path, monkeypatch):
+    monkeypatch.setenv("PLURILABEL_DATA", str(tmp_path))
+    (tmp_path / "goemotions").mkdir()
+    for part in ("train", "dev", "test"):
+        (tmp_path / "goemotions" / f"{part}.tsv").write_text("a text without labels\n")
+    with pytest.raises(io.FileFormatError, match="train.tsv: expected texts and labels"):
+        datasets.load("goemotions")
+
+
 def test_images_have_names_and_bags_are_the_same_images(data_folder):
     flat, bags = datasets.load("image"), datasets.load("image-bags")
     assert flat.label_names == bags.label_names

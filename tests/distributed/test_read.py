@@ -55,7 +55,7 @@ def test_parquet(tmp_path, table, rows):
 
 @pytest.mark.parametrize("at_once", [1, 7, 100, 1 << 20])
 def test_csv(tmp_path, table, monkeypatch, at_once):
-    monkeypatch.setattr("plurilabel.distributed._read.READ_AT_ONCE", at_once)
+    monkeypatch.setattr("plurilabel.distributed._csv_blocks.READ_AT_ONCE", at_once)
     # line breaks in quotes, blank lines, and ends of lines as on Windows
     table.assign(title='two\r\n"lines"').to_csv(tmp_path / "rows.csv", index=False)
     text = (tmp_path / "rows.csv").read_bytes().replace(b"\n", b"\r\n").replace(b"\r\r", b"\r")

@@ -58,7 +58,7 @@ def model_seeds(folder, *, all_learners=False):
     learners += [ThresholdClassifier(MLkNN(3), "seen_sets", cv=2).fit(*SPARSE)]
     for number, learner in enumerate(learners):
         path, q = folder / f"seed{number:03}.skops", getattr(learner, "n_labels_", 4)
-        save_model(path, Model(learner, list("abcd")[:q], list("vwxyz")))
+        save_model(Model(learner, list("abcd")[:q], list("vwxyz")), path)
 
 
 def _small(text, A, B):

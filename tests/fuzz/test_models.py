@@ -48,7 +48,7 @@ def large_models(folder, learner):
     ones = sparse.csr_array((rng.random((2000, 200)) < 0.5).astype(np.float64))
     for data in ((X, Y), (ones, Y), (0 * ones, Y)):
         path, names = folder / "honest.skops", [f"x{j}" for j in range(200)]
-        save_model(path, Model(learner.fit(*data), list("abcd"), names))
+        save_model(Model(learner.fit(*data), list("abcd"), names), path)
         yield path, True
         with zipfile.ZipFile(path) as archive:
             members = {name: archive.read(name) for name in archive.namelist()}

@@ -26,6 +26,6 @@ def test_save_and_load(learner, tmp_path):
     else:
         y = pd.DataFrame(rng.dirichlet([1, 1], 30), columns=["a", "b"])
     learner.fit(X, y)
-    save_model(tmp_path / "m.skops", Model(learner, learner.label_names_, ["x", "y", "z"]))
+    save_model(Model(learner, learner.label_names_, ["x", "y", "z"]), tmp_path / "m.skops")
     loaded = load_model(tmp_path / "m.skops").estimator
     assert_array_equal(loaded.predict(X), learner.predict(X))

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from plurilabel.io._arff_columns import as_number, truth_order
 from tests.io.arff_twin import assert_is_twin, read
 
 HEADER = """% a comment
@@ -90,3 +91,9 @@ def test_labels_that_never_or_always_apply():
     data = read(head + "{2 1}\n{}\n", 3)
     np.testing.assert_array_equal(data.Y.toarray(), [[0, 1, 1], [0, 1, 0]])
     assert data.X.shape == (2, 0)
+
+
+def test_numbers_and_truth():
+    assert as_number("-1.5e3") == -1500.0 and np.isnan(as_number("?"))
+    found = [truth_order(words) for words in (("0", "1"), ("YES", "NO"), ("red", "blue"))]
+    assert found == [True, False, None]

@@ -5,6 +5,7 @@ import re
 import pytest
 
 from plurilabel.io import FileFormatError
+from plurilabel.io._arff_header import quote, unquote
 from tests.io.arff_twin import TOP, read
 
 
@@ -48,3 +49,8 @@ def test_broken_headers_name_their_line(text, line, message):
         read(text, 1)
     assert caught.value.line == line
     assert re.search(message, caught.value.problem), caught.value.problem
+
+
+def test_quotes_of_names():
+    assert (quote("length"), quote("it's 5% off")) == ("length", r"'it\'s 5\% off'")
+    assert unquote(r"'it\'s 5\% off'") == "it's 5% off"

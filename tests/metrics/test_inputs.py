@@ -133,5 +133,5 @@ def test_tags_are_compared_as_they_are():
     assert metrics.hamming_loss([["a"], []], [(), ()]) == 0.5
     tree = Hierarchy(["a", "a/b"])
     assert metrics.hierarchical_f_beta([["a/b"]], [["a"]], tree) == 2 / 3
-    with pytest.raises(ValueError, match="Y_true must be a 0/1 matrix .* got tags; plurilabel.la"):
+    with pytest.raises(ValueError, match="Y_true must be .* got tags: write y = plurilabel.la"):
         metrics.f1(true, Z)

@@ -171,3 +171,9 @@ def test_rounding_errors_do_not_add_a_row():
 def test_errors_name_the_parameter_and_what_came(call, message):
     with pytest.raises(ValueError, match=re.escape(message)):
         call()
+
+
+def test_part_sizes():
+    assert part_sizes(11, (0.8, 0.1, 0.1)) == [7, 2, 2]
+    assert part_sizes(11, (None, 3)) == [8, 3]
+    assert part_sizes(11, (0.5, 2)) == [5, 2]

@@ -157,3 +157,12 @@ def test_held_out_rows(groups):
 def test_groups_that_are_none(groups, message):
     with pytest.raises(ValueError, match=message):
         splits_by(2, np.zeros((4, 1)), np.zeros((4, 1)), groups)
+
+
+def test_folds_and_held_out_rows():
+    Y = np.array([[1, 0], [1, 0], [0, 1], [0, 1]])
+    assert [test.tolist() for _, test in splits_by(2, Y, Y)] == [[0, 2], [1, 3]]
+    grouped = splits_by(2, Y, Y, groups=["a", "a", "b", "b"])
+    assert [test.tolist() for _, test in grouped] == [[0, 1], [2, 3]]
+    rows = held_out_rows(5, 0.4, ordered=True, random_state=0)
+    assert [part.tolist() for part in rows] == [[0, 1, 2], [3, 4]]

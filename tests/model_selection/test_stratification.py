@@ -14,6 +14,7 @@ from plurilabel.model_selection._stratification import (
     _deal_label_sets,
     _deal_one_by_one,
     _exchange,
+    deal_block,
     deal_groups,
     deal_rows,
     label_sets,
@@ -141,3 +142,13 @@ def test_groups_of_one_row_are_dealt_as_evenly_as_rows():
     assert count_error(Y, fold, 4) <= 1.2 * count_error(
         Y, folds(IterativeStratifiedKFold(4), Y), 4
     )
+
+
+def test_small_deals():
+    Y = sparse.csr_array([[1, 0], [1, 0], [1, 1], [1, 1], [0, 0], [0, 0]])
+    assert deal_rows(Y, np.array([3, 3])).tolist() == [0, 1, 0, 1, 0, 1]
+    Y = sparse.csr_array([[1, 0], [0, 1], [0, 1], [1, 0]])
+    assert deal_groups(Y, np.array([0, 0, 1, 2]), np.array([0.5, 0.5])).tolist() == [0, 0, 1, 1]
+    Y, weight, got = sparse.csr_array([[1], [1], [0], [0]]), np.array([4.0]), np.zeros((2, 2), int)
+    for _ in range(2):
+        assert deal_block(Y, np.array([4, 4]), weight, got).tolist() == [0, 1, 0, 1]

@@ -55,14 +55,14 @@ def test_labels_that_every_row_has_or_none(tmp_path, text):
     B = Y.copy()
     B[:, 1], B[:, 2] = 1, 0
     learner = fitted(text, X, B)
-    save_model(tmp_path / "m.skops", Model(learner, NAMES, FEATURES))
+    save_model(Model(learner, NAMES, FEATURES), tmp_path / "m.skops")
     assert_same(learner, load_model(tmp_path / "m.skops").estimator, X)
 
 
 @pytest.mark.parametrize("strategy", strategy_names())
 def test_every_threshold_comes_back(tmp_path, strategy):
     learner = ThresholdClassifier(MLkNN(3), strategy, cv=2, nonempty=True).fit(X, Y)
-    save_model(tmp_path / "m.skops", Model(learner, NAMES, FEATURES))
+    save_model(Model(learner, NAMES, FEATURES), tmp_path / "m.skops")
     assert_same(learner, load_model(tmp_path / "m.skops").estimator, X)
 
 
@@ -73,7 +73,7 @@ def test_every_neighbour_search_comes_back(tmp_path, n, d, metric):
     rng = np.random.default_rng(0)
     A, B = rng.normal(size=(n, d)), rng.integers(0, 2, size=(n, 2))
     learner = MLkNN(3, metric=metric).fit(A, B)
-    save_model(tmp_path / "m.skops", Model(learner, ("p", "q"), [f"x{j}" for j in range(d)]))
+    save_model(Model(learner, ("p", "q"), [f"x{j}" for j in range(d)]), tmp_path / "m.skops")
     assert_same(learner, load_model(tmp_path / "m.skops").estimator, A[:20] + 0.1)
 
 
@@ -100,7 +100,7 @@ def test_every_neighbour_search_comes_back(tmp_path, n, d, metric):
 )
 def test_pipelines_and_searches_come_back(tmp_path, learner):
     learner.fit(X, Y)
-    save_model(tmp_path / "m.skops", Model(learner, NAMES, FEATURES))
+    save_model(Model(learner, NAMES, FEATURES), tmp_path / "m.skops")
     back = load_model(tmp_path / "m.skops").estimator
     np.testing.assert_array_equal(back.predict(X), learner.predict(X))
 
@@ -118,7 +118,7 @@ def test_a_model_of_a_table_comes_back(tmp_path):
         pipeline, data.label_names, data.X.columns, "tags", data.tag_sep, ";",
         notes={"held_out": {"measures": {"f1": 0.1 + 0.2}}},
     )  # fmt: skip
-    save_model(tmp_path / "m.skops", model)
+    save_model(model, tmp_path / "m.skops")
     back = load_model(tmp_path / "m.skops")
     assert list(back.feature_names) == ["n", "kind", "size", "text"]
     for name in ("label_names", "labels", "tag_sep", "sep", "sparse_features", "notes"):
@@ -162,7 +162,7 @@ def table_of_all_kinds():
 
 def test_a_model_of_texts_and_dates_comes_back(tmp_path):
     model, frame = table_of_all_kinds()
-    save_model(tmp_path / "m.skops", model)
+    save_model(model, tmp_path / "m.skops")
     back = load_model(tmp_path / "m.skops")
     assert back.encoder.written_ == {"sent": "day first", "price": "decimal comma"}
     later = frame.assign(sent="03/04/2021", price="1,250", title="a red door")[:1]
@@ -185,7 +185,7 @@ def test_a_model_of_texts_and_dates_comes_back(tmp_path):
 )
 def test_dates_that_are_not_what_they_seem_are_refused(tmp_path, changes):
     model, _ = table_of_all_kinds()
-    save_model(tmp_path / "m.skops", model)
+    save_model(model, tmp_path / "m.skops")
     dates = model.encoder.transformer_.named_transformers_["dates"][0]
     for name, value in changes.items():
         setattr(dates, name, value)
@@ -203,7 +203,7 @@ def test_words_are_kept_as_an_array(tmp_path):
         )
         pipeline = make_pipeline(table_encoder(data.X, text="text"), MLkNN(1)).fit(data.X, data.Y)
         before = dict(pipeline[0].transformer_.named_transformers_["text"].vocabulary_)
-        save_model(tmp_path / "m.skops", Model(pipeline, ["a"], ["text"], "tags"))
+        save_model(Model(pipeline, ["a"], ["text"], "tags"), tmp_path / "m.skops")
         assert (tmp_path / "m.skops").stat().st_size < 500_000 or not is_array
         saved, back = (
             estimator[0].transformer_.named_transformers_["text"]
@@ -218,7 +218,7 @@ def test_words_that_were_given_stay_so(tmp_path):
     vectorizer = CountVectorizer(vocabulary=np.array(["red", "blue"]))
     texts = ["red house", "blue", "red"]
     learner = make_pipeline(vectorizer, MLkNN(1)).fit(texts, [[1, 0], [0, 1], [1, 0]])
-    save_model(tmp_path / "m.skops", Model(learner, "ab", ["text"]))
+    save_model(Model(learner, "ab", ["text"]), tmp_path / "m.skops")
     back = load_model(tmp_path / "m.skops").estimator[0]
     assert back.vocabulary.tolist() == ["red", "blue"] and back.fixed_vocabulary_
 
@@ -240,14 +240,14 @@ def shout(X):
 
 def test_only_what_can_be_loaded_is_saved(tmp_path):
     with pytest.raises(ValueError, match="must end in .skops, got .*m.pkl"):
-        save_model(tmp_path / "m.pkl", Model(MLkNN(3).fit(X, Y), NAMES, FEATURES))
+        save_model(Model(MLkNN(3).fit(X, Y), NAMES, FEATURES), tmp_path / "m.pkl")
     with pytest.raises(NotFittedError):
-        save_model(tmp_path / "m.skops", Model(MLkNN(3), NAMES, FEATURES))
+        save_model(Model(MLkNN(3), NAMES, FEATURES), tmp_path / "m.skops")
     strange = make_pipeline(FunctionTransformer(shout), MLkNN(3)).fit(X, Y)
     with pytest.raises(
         ValueError, match="func of a FunctionTransformer cannot be the function .shout."
     ):
-        save_model(tmp_path / "m.skops", Model(strange, NAMES, FEATURES))
+        save_model(Model(strange, NAMES, FEATURES), tmp_path / "m.skops")
     assert not list(tmp_path.iterdir())
 
 
@@ -257,7 +257,7 @@ def test_only_what_can_be_loaded_is_saved(tmp_path):
 @pytest.fixture
 def saved(tmp_path):
     path = tmp_path / "m.skops"
-    save_model(path, Model(MLkNN(3).fit(X, Y), NAMES, FEATURES))
+    save_model(Model(MLkNN(3).fit(X, Y), NAMES, FEATURES), path)
     return path
 
 
@@ -416,7 +416,7 @@ def test_bombs_in_sparse_matrices_are_refused(saved):
     """They are archives of their own, which skops compresses and unpacks; we store them."""
     learner = MLkNN(3).fit(sparse.csr_array(X), Y)
     learner.zeros_ = sparse.csr_matrix((np.zeros(200_000), np.zeros(200_000), [0, 200_000]))
-    save_model(saved, Model(learner, NAMES, FEATURES))
+    save_model(Model(learner, NAMES, FEATURES), saved)
     assert saved.stat().st_size > 200_000 * 12
     assert load_model(saved).estimator.zeros_.nnz == 200_000
 
@@ -566,7 +566,7 @@ def load_versions():
 
 def test_skops_is_named_where_it_is_missing(saved, monkeypatch):
     monkeypatch.setitem(sys.modules, "skops.io", None)
-    for call in (lambda: load_model(saved), lambda: save_model(saved, None)):
+    for call in (lambda: load_model(saved), lambda: save_model(None, saved)):
         with pytest.raises(ImportError, match=r"need skops: .*pip install plurilabel\[cli\]"):
             call()
 

@@ -37,7 +37,7 @@ def all_are_large(monkeypatch):
 
 @pytest.fixture
 def saved(tmp_path, tree):
-    plurilabel.save(tmp_path / "m.skops", tree)
+    plurilabel.save(tree, tmp_path / "m.skops")
     return tmp_path / "m.skops"
 
 
@@ -82,23 +82,23 @@ def test_skops_alone_reads_the_learner(saved, tree):
 
 def test_a_mapped_model_learns_on_and_is_saved_again(saved, tree, tmp_path):
     back = plurilabel.load(saved, mmap_mode="r").estimator
-    plurilabel.save(saved, back)  # in place of the file that it comes from
+    plurilabel.save(back, saved)  # in place of the file that it comes from
     back.partial_fit(data.X[:50], data.Y[:50])
     assert_same_answers(plurilabel.load(saved, mmap_mode="r").estimator, tree)
-    plurilabel.save(saved, back)
+    plurilabel.save(back, saved)
     assert_same_answers(plurilabel.load(saved).estimator, back)
 
 
 def test_saving_leaves_the_learner_alone(tree, tmp_path):
     before = vars(tree).copy()
-    plurilabel.save(tmp_path / "m.skops", tree, compress=True)
+    plurilabel.save(tree, tmp_path / "m.skops", compress=True)
     assert all(vars(tree)[name] is value for name, value in before.items())
 
 
 @pytest.mark.parametrize("compress", [True, 1, 9])
 def test_compressed_files_are_smaller(saved, tree, tmp_path, compress):
     path = tmp_path / "c.skops"
-    plurilabel.save(path, tree, compress=compress)
+    plurilabel.save(tree, path, compress=compress)
     assert path.stat().st_size < 0.8 * saved.stat().st_size
     back = plurilabel.load(path).estimator
     assert (back.weights_ != tree.weights_).nnz == 0
@@ -112,7 +112,7 @@ def test_what_would_shrink_too_much_is_stored(tmp_path, monkeypatch):
 
     monkeypatch.setattr(_audit, "LITTLE", 1000)
     learner = MLkNN(3).fit(np.zeros((2000, 50)), np.zeros((2000, 50), dtype=int))
-    plurilabel.save(tmp_path / "m.skops", learner, compress=9)
+    plurilabel.save(learner, tmp_path / "m.skops", compress=9)
     assert (tmp_path / "m.skops").stat().st_size > 2000 * 50 * 8
     back = plurilabel.load(tmp_path / "m.skops", mmap_mode="r").estimator
     assert_array_equal(back.predict(np.zeros((1, 50))), np.zeros((1, 50)))
@@ -121,7 +121,7 @@ def test_what_would_shrink_too_much_is_stored(tmp_path, monkeypatch):
 @pytest.mark.parametrize("value", [10, -1, 0.5, "gzip"])
 def test_other_levels_are_refused(tree, tmp_path, value):
     with pytest.raises(ValueError, match="compress must be True, False or from 0 to 9"):
-        plurilabel.save(tmp_path / "m.skops", tree, compress=value)
+        plurilabel.save(tree, tmp_path / "m.skops", compress=value)
 
 
 def test_other_modes_are_refused(saved):
@@ -133,7 +133,7 @@ def test_learners_inside_others(tmp_path):
     # the same array twice, and arrays of others, which are read
     learner = make_pipeline(MaxAbsScaler(), LabelTree(1, random_state=0)).fit(data.X, data.Y)
     learner[-1].again_ = learner[-1].weights_
-    plurilabel.save(tmp_path / "m.skops", learner)
+    plurilabel.save(learner, tmp_path / "m.skops")
     back = plurilabel.load(tmp_path / "m.skops", mmap_mode="r").estimator
     assert is_mapped(back[-1].weights_.data) and back[-1].again_ is back[-1].weights_
     assert_array_equal(back.predict_proba(data.X[:9]), learner.predict_proba(data.X[:9]))
@@ -142,7 +142,7 @@ def test_learners_inside_others(tmp_path):
 def test_indexes_are_checked_while_they_are_loaded(tmp_path):
     """Neighbour searches look at their points at once: these are read, not mapped."""
     learner = MLkNN(3).fit(data.X, data.Y)
-    plurilabel.save(tmp_path / "m.skops", learner)
+    plurilabel.save(learner, tmp_path / "m.skops")
     back = plurilabel.load(tmp_path / "m.skops", mmap_mode="r").estimator
     assert_array_equal(back.predict_proba(data.X[:9]), learner.predict_proba(data.X[:9]))
 
@@ -153,7 +153,7 @@ def test_many_names_are_an_array_of_words(tmp_path, monkeypatch):
     monkeypatch.setattr(_file, "MANY_NAMES", 10)
     tags = [[f"tag {i % 60}"] for i in range(300)]
     learner = LabelTree(1, random_state=0).fit(data.X, tags)
-    plurilabel.save(tmp_path / "m.skops", learner)
+    plurilabel.save(learner, tmp_path / "m.skops")
     assert learner.label_names_.dtype == object
     with zipfile.ZipFile(tmp_path / "m.skops") as archive:
         assert "tag 59" not in archive.read("schema.json").decode()
@@ -247,7 +247,7 @@ def test_mapping_takes_little_memory(saved, tree, tmp_path, monkeypatch):
     heavy.weights_.data = np.ones(n, dtype=np.float32)
     heavy.weights_.indices = np.arange(n, dtype=np.int32)
     heavy.weights_.indptr[-1] = n
-    plurilabel.save(tmp_path / "heavy.skops", heavy)
+    plurilabel.save(heavy, tmp_path / "heavy.skops")
     plurilabel.load(saved, mmap_mode="r")  # what is imported stays
     peaks, check = [], _fitted.let_go
 

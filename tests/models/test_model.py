@@ -38,7 +38,7 @@ TAGS = [["comedy", "love"], ["war"], ["comedy"], ["love", "war"]] * 2
 
 
 def saved(estimator, folder):
-    plurilabel.save(folder / "m.skops", estimator)
+    plurilabel.save(estimator, folder / "m.skops")
     return plurilabel.load(folder / "m.skops")
 
 
@@ -131,7 +131,7 @@ def test_a_search_a_cut_and_scores_that_are_no_probabilities(tmp_path):
 def test_the_names_of_other_libraries_estimators_must_be_given(tmp_path):
     forest = RandomForestClassifier(5, random_state=0).fit(np.eye(8), np.eye(8, 2))
     with pytest.raises(ValueError, match="label_names must be given, since RandomForest"):
-        plurilabel.save(tmp_path / "m.skops", forest)
+        plurilabel.save(forest, tmp_path / "m.skops")
     model = Model.of(forest, label_names=["a", "b"])
     assert model.predict(np.eye(8)[:1]) in ([("a",)], [()])
     assert model.predict_proba(np.eye(8)).columns.tolist() == ["a", "b"]
@@ -183,8 +183,8 @@ def test_what_the_command_line_saves_answers_in_python(tmp_path):
 
 def test_the_order_of_save_is_told(tmp_path):
     learner = MLkNN(1).fit(FILMS[["length"]], TAGS)
-    with pytest.raises(TypeError, match=r"path must be a path, got MLkNN: save\(path, model\)"):
-        plurilabel.save(learner, tmp_path / "m.skops")
+    with pytest.raises(TypeError, match=r"save\(model, path\), got PosixPath and MLkNN"):
+        plurilabel.save(tmp_path / "m.skops", learner)
 
 
 def test_blocks_give_the_same(monkeypatch):

@@ -29,12 +29,13 @@ __all__ = ["saved"]
 # Those that take text of any kind: names and words, which are looked up, compared and shown.
 PLAIN = {
     "categorical", "categorical_features", "categories", "class_weight", "classes", "constant",
-    "drop", "estimators", "fill_value", "grades", "interaction_cst", "kinds", "missing_values",
+    "descriptions", "drop", "estimators", "fill_value", "grades", "interaction_cst", "kinds",
+    "missing_values",
     "monotonic_cst", "outlier_label", "parents", "portfolio", "pos_label", "sep", "separator",
     "steps", "stop_words", "text", "transform_input", "transformer_list", "transformer_weights",
     "transformers", "vocabulary", "written",
 }  # fmt: skip
-RESET = {"memory"}  # to None, when a model is loaded
+RESET = {"cache", "memory"}  # to None, when a model is loaded
 HOSTILE = (
     "../folder", "https://a.b/c", "__import__('os')", "(a+)+$", "{0.__class__}", ["/x"],
     ("a b", "/x"), {"a": "/x"}, np.array(["/x"]), np.array(["/x"], dtype=object), [[["/x"]]],
@@ -145,7 +146,7 @@ def test_a_model_from_a_file_reads_and_writes_no_cache(tmp_path):
     steps = [("scale", StandardScaler()), ("learn", MLkNN(3))]
     learner = Pipeline(steps, memory=str(cache)).fit(X, Y)
     assert any(cache.rglob("*.pkl"))
-    save_model(tmp_path / "m.skops", Model(learner, NAMES, FEATURES))
+    save_model(Model(learner, NAMES, FEATURES), tmp_path / "m.skops")
     assert learner.memory == str(cache)
     loaded = load_model(tmp_path / "m.skops").estimator
     assert loaded.memory is None
@@ -153,7 +154,7 @@ def test_a_model_from_a_file_reads_and_writes_no_cache(tmp_path):
         path.write_bytes(b"anything")
     np.testing.assert_array_equal(loaded.fit(X, Y).predict(X), learner.predict(X))
     inner = BinaryRelevance(Pipeline([("c", LogisticRegression())], memory=str(cache))).fit(X, Y)
-    save_model(tmp_path / "m.skops", Model(inner, NAMES, FEATURES))
+    save_model(Model(inner, NAMES, FEATURES), tmp_path / "m.skops")
     loaded = load_model(tmp_path / "m.skops").estimator
     assert loaded.estimator.memory is None and loaded.estimators_[0].memory is None
 

@@ -25,7 +25,7 @@ def fitted(learner, labels=Y):
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
 def test_the_answers_stay_the_same(tmp_path, learner, form):
     before = fitted(learner, form(Y))
-    save_parts(tmp_path / "model", before)
+    save_parts(before, tmp_path / "model")
     after = load_parts(tmp_path / "model")
     asked = X[:9] + 0.1
     np.testing.assert_array_equal(after.predict_proba(asked), before.predict_proba(asked))
@@ -33,7 +33,7 @@ def test_the_answers_stay_the_same(tmp_path, learner, form):
     np.testing.assert_array_equal(lazily.compute(), before.predict_proba(asked))
     gathered = after.gather()
     np.testing.assert_array_equal(gathered.predict_proba(asked), before.predict_proba(asked))
-    save_parts(tmp_path / "again", after)
+    save_parts(after, tmp_path / "again")
     names = sorted(path.name for path in (tmp_path / "again").iterdir())
     assert names == ["block000000.npy", "block000001.npy", "block000002.npy", "learner.skops",
                      "parts.json"]  # fmt: skip
@@ -43,7 +43,7 @@ def test_sparse_instances(tmp_path):
     thin = np.where(np.abs(X) > 0.8, X, 0)
     chunks = da.from_array(thin, chunks=(20, -1)).map_blocks(sparse.csr_array)
     before = DaskLazyClassifier(MLkNN(3), rows=25).fit(chunks, Y)
-    save_parts(tmp_path, before)
+    save_parts(before, tmp_path)
     asked = sparse.csr_array(thin[:9] + 0.1)
     after = load_parts(tmp_path)
     np.testing.assert_array_equal(after.predict_proba(asked), before.predict_proba(asked))
@@ -68,19 +68,19 @@ def test_sparse_instances(tmp_path):
 
 def test_what_is_not_whole_is_refused(tmp_path):
     with pytest.raises(TypeError, match="save_parts"):
-        save_model(tmp_path / "m.skops", fitted(MLkNN(3)))
+        save_model(fitted(MLkNN(3)), tmp_path / "m.skops")
     (tmp_path / "file").touch()
     with pytest.raises(ModelFileError, match="has no parts.json"):
         load_parts(tmp_path / "file")
     with pytest.raises(TypeError, match="needs a DaskLazyClassifier, got MLkNN"):
-        save_parts(tmp_path, MLkNN())
+        save_parts(MLkNN(), tmp_path)
     (tmp_path / "s").mkdir()
     with pytest.raises(ModelFileError, match="saving was not finished"):
         load_parts(tmp_path / "s")
     model = tmp_path / "model"
-    save_parts(model, fitted(MLkNN(3)))
+    save_parts(fitted(MLkNN(3)), model)
     with pytest.raises(FileExistsError, match="holds a learner already"):
-        save_parts(model, fitted(MLkNN(3)))
+        save_parts(fitted(MLkNN(3)), model)
     about = json.loads((model / "parts.json").read_text())
     for change, message in (
         ({"format": 9}, "not of format 1"),

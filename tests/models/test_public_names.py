@@ -58,7 +58,7 @@ def test_moving_private_files_breaks_nothing_saved(tmp_path):
     rng = np.random.default_rng(0)
     X, Y = rng.normal(size=(60, 3)), (rng.random((60, 4)) < 0.4).astype(int)
     learner = MLkNN(5).fit(X, Y)
-    save_model(tmp_path / "m.skops", Model(learner, list("abcd"), list("xyz")))
+    save_model(Model(learner, list("abcd"), list("xyz")), tmp_path / "m.skops")
     compare({"toy": (X, Y)}, MLkNN(5), cv=2, out=tmp_path / "out", measures=["f1"])
     np.save(tmp_path / "X.npy", X)
     np.save(tmp_path / "Y.npy", Y)
@@ -99,7 +99,7 @@ def test_every_learner_comes_back_by_public_names(tmp_path, text, is_sparse):
     if is_sparse:
         X, Y = sparse.csr_array(X), sparse.csr_array(Y)
     learner = fitted(text, X, Y)
-    save_model(tmp_path / "m.skops", Model(learner, tuple("abcd"), tuple("vwxyz")))
+    save_model(Model(learner, tuple("abcd"), tuple("vwxyz")), tmp_path / "m.skops")
     model = load_model(tmp_path / "m.skops")
     assert_same(learner, model.estimator, X)
     assert (model.label_names, model.feature_names) == (tuple("abcd"), tuple("vwxyz"))

@@ -148,7 +148,7 @@ def test_boosted_trees_that_write_beside_their_scores_are_refused(make):
 def test_what_cannot_be_checked_is_refused_when_it_is_saved_and_loaded(tmp_path, saved):
     learner = make_pipeline(KMeans(2, n_init=1), BinaryRelevance(LinearSVC())).fit(X, Y)
     with pytest.raises(ValueError, match="KMeans cannot be in a model file"):
-        save_model(tmp_path / "k.skops", Model(learner, NAMES, list("vwxyz")))
+        save_model(Model(learner, NAMES, list("vwxyz")), tmp_path / "k.skops")
     with_learner(saved, learner)
     assert "KMeans cannot be in a model file" in refused(saved)
 

@@ -215,7 +215,7 @@ def test_later_rows_are_held_out(visits, learner, tmp_path):
     last = visits.iloc[:36][::-1].drop(columns=["patient", "day"])  # the table begins with them
     measured = model.evaluate(model.read(last, with_labels=True))[0]
     assert_allclose(measured["micro_f1"], model.notes["held_out"]["measures"]["micro_f1"])
-    plurilabel.save(tmp_path / "m.skops", model)
+    plurilabel.save(model, tmp_path / "m.skops")
     loaded = plurilabel.load(tmp_path / "m.skops")
     assert loaded.predict(last) == model.predict(last)
 

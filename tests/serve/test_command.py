@@ -15,8 +15,8 @@ from plurilabel.cli._main import plurilabel as program
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("command")
-    save_model(folder / "lazy.skops", lazy())
-    save_model(folder / "linear.skops", linear())
+    save_model(lazy(), folder / "lazy.skops")
+    save_model(linear(), folder / "linear.skops")
     X, Y = points()
     X.join(Y).to_csv(folder / "points.csv", index=False)
     points(5, seed=3)[0].to_csv(folder / "new.csv", index=False)

@@ -13,8 +13,8 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from plurilabel import IBLRML, BRkNN, MLkNN, MrkNN, ThresholdClassifier, io
-from plurilabel.models import Model, save_model
+from plurilabel import IBLRML, BRkNN, MLkNN, MrkNN, OneVsAllLinear, ThresholdClassifier, io
+from plurilabel.models import Model, save_model, train
 from plurilabel.serve import Ask, BadInput, Service, StoreError
 from plurilabel.serve._insight import Insight
 from tests.serve.problems import LABELS, lazy, linear, notes, points, records
@@ -324,6 +324,25 @@ def test_data_of_another_model_are_not_shown():
     service.close()
 
 
+def test_words_are_marked_in_texts():
+    texts = ["red dog", "blue cat", "red cat", "a dog", "dog cat", "blue bird"] * 4
+    Y = [["dog"], ["cat"], ["cat"], ["dog"], ["cat", "dog"], []] * 4
+    frame = pd.DataFrame({"title": texts, "body": texts[::-1], "tags": list(map(";".join, Y))})
+    model = train(frame, "tags", text=["title", "body"], learner="OneVsAllLinear", holdout=0)
+    service = Service(model)
+    row = {"title": "a Dog 😀", "body": "the blue cat"}
+    (told,) = service.explain([row], labels=["dog"])["rows"]
+    marks = told["labels"][0]["marks"]
+    assert [mark[:2] for mark in marks["title"]] == [[2, 5]] and marks["title"][0][2] > 0
+    assert [mark[:2] for mark in marks["body"]] == [[4, 8], [9, 12]]
+    service.close()
+    alone = make_pipeline(CountVectorizer(), OneVsAllLinear()).fit(texts, Y)
+    service = Service(Model.of(alone, feature_names=[]))
+    (told,) = service.explain(["a dog"], labels=["dog"])["rows"]
+    assert [mark[:2] for mark in told["labels"][0]["marks"][""]] == [[2, 5]]
+    service.close()
+
+
 def test_texts_and_cuts_around_the_learner():
     texts = ["red dog", "blue cat", "red cat", "a dog", "dog cat", "blue bird"] * 4
     Y = [["dog"], ["cat"], ["cat"], ["dog"], ["cat", "dog"], []] * 4
@@ -370,8 +389,8 @@ def test_pcut_is_not_asked_about_rows_of_several_clients():
 
 
 def test_a_store_belongs_to_one_model(tmp_path):
-    save_model(tmp_path / "a.skops", lazy())
-    save_model(tmp_path / "b.skops", lazy(40))
+    save_model(lazy(), tmp_path / "a.skops")
+    save_model(lazy(40), tmp_path / "b.skops")
     service = Service.open(tmp_path / "a.skops", store=tmp_path / "log.db")
     assert service.name == "a"
     service.close()

@@ -59,7 +59,7 @@ def learner_of_a_stream():
 def test_a_learner_with_detectors_goes_on_where_it_was_saved(tmp_path):
     pytest.importorskip("skops.io", reason="model files need skops")
     learner, X, Y = learner_of_a_stream()
-    save_model(tmp_path / "m.skops", Model(learner, list("ab"), list("vwxy")))
+    save_model(Model(learner, list("ab"), list("vwxy")), tmp_path / "m.skops")
     back = load_model(tmp_path / "m.skops").estimator
     for part in (slice(0, 150), slice(150, 300)):
         np.testing.assert_array_equal(learner.predict_proba(X), back.predict_proba(X))
@@ -89,7 +89,7 @@ def test_learners_around_river_say_what_to_do_instead(tmp_path):
     pytest.importorskip("river")
     learner = StreamBinaryRelevance().fit([[0.0], [1.0]] * 5, [[0, 1], [1, 0]] * 5)
     with pytest.raises(ValueError, match="hold a StreamBinaryRelevance: .*river.* take Nei"):
-        save_model(tmp_path / "m.skops", Model(learner, list("ab"), ["x"]))
+        save_model(Model(learner, list("ab"), ["x"]), tmp_path / "m.skops")
 
 
 def test_more_neighbours_than_the_window_has_are_refused():

@@ -13,6 +13,7 @@ from plurilabel.streams._learners._leaves import (
     Leaf,
     SplitCounts,
     hoeffding_bound,
+    resized,
     thresholds,
 )
 from plurilabel.streams._learners._ml_hoeffding_tree import Split
@@ -253,3 +254,14 @@ def test_parameters_that_do_not_fit():
         MLHoeffdingTree(leaf_size=5).learn_one({"a": 1.0}, {"l": True})
     with pytest.raises(ValueError, match="'leaf' parameter"):
         MLHoeffdingTree("oak").learn_one({"a": 1.0}, {"l": True})
+
+
+def test_bound_and_sizes():
+    assert round(hoeffding_bound(1e-7, 200), 3) == 0.201
+    assert resized(np.array([1.0, 2.0]), 3).tolist() == [1.0, 2.0, 0.0]
+    assert resized(np.array([1.0, 2.0]), 1).tolist() == [1.0]
+
+
+def test_thresholds_between_values():
+    found = thresholds(np.array([[0.0, 5.0], [1.0, 5.0], [3.0, 5.0]]))[:, :3]
+    assert_allclose(found, [[0.5, 2.0, np.inf], [5.0, 5.0, np.inf]])

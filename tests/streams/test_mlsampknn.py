@@ -6,6 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from plurilabel import MLSAMPkNN
 from plurilabel.learners import make_learner
+from plurilabel.streams._learners._mlsampknn import goodness
 
 
 class Twin:
@@ -164,3 +165,9 @@ def test_as_good_far_from_the_origin(name):
     ]
     assert ((scores[0] > 0.5) == Y[200:]).mean() > 0.8
     assert_array_equal(*scores)
+
+
+def test_goodness_of_neighbours():
+    true, known = np.array([True, True, False]), np.ones(3, dtype=bool)
+    found = goodness(np.array([[True, True, False], [True, False, True]]), true, known)
+    assert found.tolist() == [1.0, 0.25]

@@ -11,6 +11,7 @@ from sklearn.base import clone
 
 from plurilabel import StreamClassifier, WindowMLkNN, streams
 from plurilabel._core.roster import learners
+from plurilabel.streams._stream_classifier import _as_classes, numbers
 
 NAMES = [name for name, entry in learners().items() if entry.package == "streams"]
 FORMS = {
@@ -160,3 +161,15 @@ def test_rows_that_are_not_dicts(wrong):
     learner.learn_one({"a": 1.0}, {"l": True})
     with pytest.raises(TypeError, match="x must be a dict of features, got "):
         learner.predict_one(wrong)
+
+
+def test_values_as_classes_and_as_numbers():
+    assert _as_classes([1, 2]).tolist() == [1, 2] and _as_classes([1, 2]).dtype.kind == "i"
+    assert _as_classes([1, "new"]).tolist() == [1, "new"]
+    assert numbers("ab", [1, True]).tolist() == [1.0, 1.0]
+    message = (
+        "feature 'b' must be a finite number, got 'red'; encode or impute it first, for instance "
+        "by river's preprocessing.OneHotEncoder"
+    )
+    with pytest.raises(ValueError, match=message):
+        numbers("ab", [1, "red"])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import sparse
+from scipy import sparse, stats
 from sklearn.base import clone
 
 from plurilabel import FalseDiscoveryControl, MLkNN, RiskControl, ThresholdClassifier, datasets
@@ -138,7 +138,7 @@ def test_model_file(tmp_path):
     data = datasets.make_multilabel(100, 5, 3, random_state=0)
     model = ThresholdClassifier(MLkNN(3), RiskControl(0.2), cv=2).fit(data.X, data.Y)
     names, features = [f"l{j}" for j in range(3)], [f"x{j}" for j in range(5)]
-    save_model(tmp_path / "m.skops", Model(model, names, features))
+    save_model(Model(model, names, features), tmp_path / "m.skops")
     loaded = load_model(tmp_path / "m.skops").estimator
     np.testing.assert_array_equal(loaded.predict(data.X), model.predict(data.X))
 
@@ -175,3 +175,64 @@ def test_rows_with_unknown_labels_are_left_out(control):
     Y[:, 0] = np.nan
     with pytest.raises(ValueError, match="all labels are known .*, got none"):
         clone(control).fit(scores, Y)
+
+
+def tail(losses, alpha, exact):
+    """P-value of "the expected loss is above alpha", from the formulas of Bates et al."""
+    n, total = len(losses), sum(losses)
+    if exact:
+        return stats.binom.cdf(round(total), n, alpha)
+    r = min(total / n, alpha)
+    distance = (r * np.log(r / alpha) if r else 0) + (1 - r) * np.log((1 - r) / (1 - alpha))
+    bentkus = np.e * stats.binom.cdf(np.ceil(total - 1e-9), n, alpha)
+    return min(np.exp(-n * distance), bentkus, 1)
+
+
+@pytest.mark.parametrize("risk", ["recall", "subset", "misses"])
+@pytest.mark.parametrize("seed", range(3))
+def test_with_a_confidence_the_bound_is_kept_at_every_cut(risk, seed):
+    scores, Y = problem(seed, n=150, levels=1000)
+    alpha, delta = (0.2, 0.15) if risk != "misses" else (0.1, 0.15)
+    control = RiskControl(alpha, risk=risk, delta=delta).fit(scores, Y)
+    best = np.ones_like(Y)
+    for s in [*np.unique(scores), np.inf]:
+        sets = (scores >= s).astype(int)
+        sure = tail(loss(risk, Y, sets), alpha, exact=risk == "subset") <= delta
+        best = sets if sure and sets.sum() < best.sum() else best
+    np.testing.assert_array_equal(control.predict(scores), best)
+    assert control.cut_ < RiskControl(alpha, risk=risk).fit(scores, Y).cut_
+
+
+@pytest.mark.parametrize(("risk", "alpha"), [("recall", 0.15), ("subset", 0.3)])
+def test_the_confidence_holds(risk, alpha):
+    rng = np.random.default_rng(0)
+    p = rng.beta(0.5, 1, size=(20_000, 5))
+    Y = (rng.uniform(size=p.shape) < p).astype(int)
+    above = 0
+    for _ in range(400):
+        rows = rng.choice(len(p), 200)
+        cut = RiskControl(alpha, risk=risk, delta=0.1).fit(p[rows], Y[rows]).cut_
+        missed = (Y & (p <= cut)).sum(axis=1)
+        some = Y.any(axis=1)
+        means = {
+            "recall": (missed[some] / Y.sum(axis=1)[some]).mean(),
+            "subset": (missed > 0).mean(),
+        }
+        above += means[risk] > alpha
+    assert above / 400 <= 0.1 + 3 * np.sqrt(0.1 * 0.9 / 400)
+    assert above > 0  # not idle: it comes close
+
+
+def test_confidence_for_any_loss_and_too_few_instances():
+    scores, Y = problem(4, n=120)
+
+    def misses(Y_true, sets):
+        return (Y_true & ~sets).mean(axis=1)
+
+    named = RiskControl(0.1, risk="misses", delta=0.2).fit(scores, Y)
+    assert RiskControl(0.1, risk=misses, delta=0.2).fit(scores, Y).cut_ == pytest.approx(
+        named.cut_
+    )
+    for risk in ("recall", "subset"):
+        few = RiskControl(0.1, risk=risk, delta=0.1).fit(scores[:15], Y[:15])
+        assert few.cut_ == -np.inf and few.risk_ == 0

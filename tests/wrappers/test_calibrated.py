@@ -65,7 +65,7 @@ def test_model_file(tmp_path):
     for method in ("sigmoid", "isotonic"):
         model = CalibratedClassifier(MLkNN(3), method, cv=2).fit(X, Y)
         names = [f"l{j}" for j in range(4)], [f"x{j}" for j in range(6)]
-        save_model(tmp_path / "m.skops", Model(model, *names))
+        save_model(Model(model, *names), tmp_path / "m.skops")
         loaded = load_model(tmp_path / "m.skops").estimator
         assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
 

@@ -86,7 +86,7 @@ def test_bad_requests():
 def test_a_model_file(tmp_path):
     wrapped = HierarchicalClassifier(BinaryRelevance(LogisticRegression())).fit(X, Y)
     file = tmp_path / "model.skops"
-    save_model(file, Model(wrapped, NAMES, list("wxyz")))
+    save_model(Model(wrapped, NAMES, list("wxyz")), file)
     assert_array_equal(load_model(file).estimator.predict_proba(X), wrapped.predict_proba(X))
 
 

@@ -71,7 +71,7 @@ def test_model_file(tmp_path):
 
     X, Y = problem()
     learner = ResampledClassifier(MLkNN(3), MLSMOTE(random_state=0)).fit(X, Y)
-    save_model(tmp_path / "model.skops", learner)
+    save_model(learner, tmp_path / "model.skops")
     loaded = load_model(tmp_path / "model.skops").estimator
     np.testing.assert_array_equal(loaded.predict_proba(X), learner.predict_proba(X))
     assert loaded.n_resampled_ == learner.n_resampled_

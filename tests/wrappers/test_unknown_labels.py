@@ -488,11 +488,11 @@ def test_cross_validation_and_model_files(data, tmp_path):
     np.testing.assert_array_equal(a, b)
     for learner in (*PARTIAL, SCORED[0]):
         path = tmp_path / "model.skops"
-        save_model(path, Model(learner.fit(X, Y), tuple("abc"), tuple("stuv")))
+        save_model(Model(learner.fit(X, Y), tuple("abc"), tuple("stuv")), path)
         again = load_model(path).estimator
         np.testing.assert_array_equal(again.predict_proba(X), learner.predict_proba(X))
     thin = UnknownLabels(sparse.csr_array(partial.Y), sparse.csr_array(partial.unknown))
-    save_model(path, Model(MLkNN(3).fit(X, thin), tuple("abc"), tuple("stuv")))
+    save_model(Model(MLkNN(3).fit(X, thin), tuple("abc"), tuple("stuv")), path)
     assert sparse.issparse(load_model(path).estimator.unknown_)
 
 

@@ -46,7 +46,13 @@ from plurilabel._core.blocks import (
     short_indices,
 )
 from plurilabel._core.compat import check_params, check_sample_weight
-from plurilabel._core.explanation.contributions import Given, Parts, checked_given, occlusion
+from plurilabel._core.explanation.contributions import (
+    Explanations,
+    Given,
+    Parts,
+    checked_given,
+    occlusion,
+)
 from plurilabel._core.fitted import Declared, count, flag, values
 from plurilabel._core.labels import (
     LabelMatrix,
@@ -64,8 +70,9 @@ from plurilabel._core.labels import (
     sparse_or_as_is,
     tag_matrix,
 )
+from plurilabel._core.soft import is_soft, needs_copies, soft_copies
 from plurilabel._core.unknown import UnknownLabels, known_part
-from plurilabel._core.words import check_unicode
+from plurilabel._core.words import FRACTIONS, check_unicode
 
 __all__ = [
     "CUTS",
@@ -233,12 +240,12 @@ class MultiLabelClassifier(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
         -------
         list of explanations, one for each row of X
             :class:`~plurilabel.inspection.Contributions`, or a class of the learner's own with
-            the same attributes; ``print`` shows one.
+            the same attributes; ``print`` shows one, or all.
         """
         X, d = self._validate_predict(X), self.n_features_in_
         if feature_names is None:
             feature_names = getattr(self, "feature_names_in_", default_feature_names(d))
-        return self._explain(X, checked_given(feature_names, reference, d))
+        return Explanations(self._explain(X, checked_given(feature_names, reference, d)))
 
     def score(self, X: ArrayLike, y: Any, sample_weight: ArrayLike | None = None) -> float:
         """Subset accuracy: the share of the instances whose label set is predicted exactly.
@@ -317,6 +324,12 @@ class MultiLabelClassifier(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
         filled, unknown = known_part(y)
         if unknown is not None and not self.accepts_unknown_labels:
             raise ValueError(_needs_all_labels(self, unknown))
+        if is_soft(y):
+            raise ValueError(
+                f"y must hold only 0 and 1, got numbers between them: {type(self).__name__} has "
+                "no sample_weight, by which plurilabel.datasets.soft_copies gives soft labels to "
+                "other learners"
+            )
         Y = self._encode(filled, classes)
         check_consistent_length(X, Y)
         if unknown is None:
@@ -377,7 +390,10 @@ class MultiLabelClassifier(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
             self.classes_ = np.arange(max(2, Y.shape[1]))
         else:
             assert_all_finite(flat, input_name="y")
-            check_classification_targets(flat)
+            try:
+                check_classification_targets(flat)
+            except ValueError as error:
+                raise ValueError(f"{str(error).rstrip('.')}; {FRACTIONS}") from None
             self.classes_ = np.unique(flat if classes is None else np.asarray(classes))
             names = [str(c) for c in self.classes_]
             check_unicode(names, "the classes of y")
@@ -435,13 +451,17 @@ class WeightedFit(MultiLabelClassifier):
         ----------
         X : array-like or sparse matrix of shape (n, d), or data frame
         y : 0/1 matrix of shape (n, q), dense, sparse or a data frame; or 1-D classes
-        sample_weight : array-like of shape (n,), default=None
-            Weight of each instance, not negative; None is 1 for all.
+            Probabilities between 0 and 1 are soft labels, learned from weighted copies of the
+            instances: see :func:`plurilabel.datasets.soft_copies`.
+        sample_weight : array-like of shape (n,) or (n, q), default=None
+            Weight of each instance, or of each of its labels, not negative; None is 1 for all.
 
         Returns
         -------
         self
         """
+        if needs_copies(y, sample_weight):
+            X, y, sample_weight = soft_copies(X, y, sample_weight)
         self._fit(*with_weights(*self._validate_fit(X, y), sample_weight))
         return self
 

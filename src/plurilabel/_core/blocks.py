@@ -13,13 +13,7 @@ from scipy import sparse
 
 
 def row_blocks(n: int, width: float, at_once: float) -> list[slice]:
-    """Slices that cover n rows, each with about ``at_once`` numbers where a row has ``width``.
-
-    Examples
-    --------
-    >>> row_blocks(5, width=10, at_once=25)
-    [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
-    """
+    """Slices that cover n rows, each with about ``at_once`` numbers where a row has ``width``."""
     step = max(1, int(at_once / max(width, 1)))
     return [slice(start, min(start + step, n)) for start in range(0, n, step)]
 
@@ -46,13 +40,7 @@ def on_host(values: Any) -> Any:
 
 
 def is_missing(value: Any) -> bool:
-    """Whether a value stands for none: None, NaN, NaT, or the NA of pandas.
-
-    Examples
-    --------
-    >>> [is_missing(value) for value in (None, float("nan"), 0, "", [1])]
-    [True, True, False, False, False]
-    """
+    """Whether a value stands for none: None, NaN, NaT, or the NA of pandas."""
     if isinstance(value, np.ndarray) and value.ndim:
         return False
     try:
@@ -64,16 +52,7 @@ def is_missing(value: Any) -> bool:
 
 
 def refuse_masked(values: Any, name: str) -> None:
-    """An error for a masked array with masked values, which would be read as if they were not.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> refuse_masked(np.ma.masked_equal([[1, 0], [9, 1]], 9), "Y")
-    Traceback (most recent call last):
-    ...
-    ValueError: Y must not have masked values, got 1: fill them in, or leave out their rows
-    """
+    """An error for a masked array with masked values, which would be read as if they were not."""
     if isinstance(values, np.ma.MaskedArray) and (masked := np.ma.count_masked(values)):
         raise ValueError(
             f"{name} must not have masked values, got {masked}: fill them in, or leave out their "
@@ -88,16 +67,7 @@ TEMPORAL = {
 
 
 def refuse_dates(values: Any, name: str) -> None:
-    """An error for dates and durations, which numpy would read as whole numbers.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> refuse_dates([[1.0, np.datetime64("2021-01-01")]], "X")
-    Traceback (most recent call last):
-    ...
-    ValueError: X must hold numbers, got dates in column 1: plurilabel.DateEncoder turns ...
-    """
+    """An error for dates and durations, which numpy would read as whole numbers."""
     for column, part in _columns(values):
         is_object = getattr(part, "dtype", None) == np.dtype(object)
         if kind := _object_kind(part) if is_object else _temporal_kind(part):
@@ -203,13 +173,7 @@ def short_indices(matrix: Any) -> Any:
 
 
 def squared_norms(matrix: Any) -> NDArray[np.float64]:
-    """Squared length of each row.
-
-    Examples
-    --------
-    >>> squared_norms(np.array([[3.0, 4.0], [0.0, 1.0]]))
-    array([25.,  1.])
-    """
+    """Squared length of each row."""
     if sparse.issparse(matrix):
         return np.asarray(matrix.multiply(matrix).sum(axis=1)).ravel()
     return np.einsum("ij,ij->i", matrix, matrix)
@@ -225,17 +189,7 @@ def stack_rows(parts: Sequence[Any]) -> Any:
 
 
 def own(matrix: Any, given: Any) -> Any:
-    """A matrix that was made from what a caller gave; a copy of it where they share memory.
-
-    Examples
-    --------
-    >>> X = np.zeros((2, 3))
-    >>> own(X, X) is X, own(X[:1], X).base is X
-    (False, False)
-    >>> made = np.asarray([[1.0, 2.0]])
-    >>> own(made, [[1.0, 2.0]]) is made
-    True
-    """
+    """A matrix that was made from what a caller gave; a copy of it where they share memory."""
     if sparse.issparse(matrix):
         # Only CSR becomes CSR without new arrays.
         shared = sparse.issparse(given) and given.format == matrix.format
@@ -245,17 +199,7 @@ def own(matrix: Any, given: Any) -> Any:
 
 
 def rows_without(n: int, indices: Any) -> NDArray[np.intp]:
-    """The row numbers from 0 to n - 1 that are not among ``indices``.
-
-    Examples
-    --------
-    >>> rows_without(5, [1, 3])
-    array([0, 2, 4])
-    >>> rows_without(5, [5])
-    Traceback (most recent call last):
-    ...
-    ValueError: indices must be row numbers from 0 to 4, got [5]
-    """
+    """The row numbers from 0 to n - 1 that are not among ``indices``."""
     gone = np.atleast_1d(np.asarray(indices))
     if gone.size and (gone.dtype.kind not in "iu" or gone.min() < 0 or gone.max() >= n):
         raise ValueError(f"indices must be row numbers from 0 to {n - 1}, got {gone}")
@@ -268,14 +212,7 @@ def has_missing(X: Any) -> bool:
 
 
 def csr_of_rows(data: Any, columns: Any, sizes: Any, width: int) -> sparse.csr_array:
-    """A CSR matrix from its entries, row after row, and the number of entries in each row.
-
-    Examples
-    --------
-    >>> csr_of_rows([5, 6, 7], [0, 2, 1], [2, 1], width=3).toarray()
-    array([[5, 0, 6],
-           [0, 7, 0]])
-    """
+    """A CSR matrix from its entries, row after row, and the number of entries in each row."""
     ends = np.concatenate(([0], np.cumsum(sizes)))
     if max(ends[-1], width) <= np.iinfo(np.int32).max:  # else SciPy would widen the columns too
         ends = ends.astype(np.int32)

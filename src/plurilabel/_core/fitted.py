@@ -114,16 +114,6 @@ def check_sparse(matrix: Any) -> None:
 
     scipy's compiled code follows the pointers unchecked. What the matrix remembers of its own
     order is forgotten, to be found out again.
-
-    Examples
-    --------
-    >>> from scipy import sparse
-    >>> matrix = sparse.csr_array([[0, 1], [1, 0]])
-    >>> matrix.indices[0] = 7
-    >>> check_sparse(matrix)
-    Traceback (most recent call last):
-    ...
-    ValueError: a sparse matrix with sound pointers, got one where ...
     """
     held = vars(matrix)
     for name in _REMEMBERED:
@@ -185,17 +175,6 @@ def check_fitted(part: Any) -> None:
     """Raise a ValueError if a fitted object is not what its class declares.
 
     An object without any of the declared attributes is not fitted, and right as it is.
-
-    Examples
-    --------
-    >>> from plurilabel import MLkNN
-    >>> learner = MLkNN(1).fit([[1.0], [2.0], [4.0]], [[0], [1], [1]])
-    >>> check_fitted(learner)
-    >>> learner.Y_ = learner.Y_[:2]
-    >>> check_fitted(learner)
-    Traceback (most recent call last):
-    ...
-    ValueError: Y_ of a MLkNN must be 0 and 1 in shape (n, n_labels_) = (3, 1), got shape (2, 1)
     """
     declared: Declared = {}
     for cls in reversed(type(part).__mro__):

@@ -33,36 +33,9 @@ def key_of(*values: Any, fitted: bool = False, versions: bool = True) -> str:
     source. What the key depends on of a learner is what ``clone`` keeps: its parameters, and all
     that a frozen one has learned.
 
-    Parameters
-    ----------
-    *values : objects
-    fitted : bool, default=False
-        Whether the key depends on what learners have learned, too, but not on the state of random
-        generators inside them: without a seed it differs each time.
-    versions : bool, default=True
-        Whether the key depends on versions.
-
-    Returns
-    -------
-    str
-
-    Raises
-    ------
-    NoKey
-        If there is a function that cannot be imported, or an object that cannot be pickled.
-
-    Examples
-    --------
-    >>> from plurilabel import MLkNN
-    >>> from plurilabel._core.keys import key_of
-    >>> key_of(MLkNN(7)) == key_of(MLkNN(n_neighbors=7))
-    True
-    >>> key_of(MLkNN(7)) == key_of(MLkNN(9))
-    False
-    >>> key_of(lambda x: x)
-    Traceback (most recent call last):
-    ...
-    plurilabel._core.keys.NoKey: <lambda> cannot be imported by its name
+    With ``fitted``, the key depends on what learners have learned, too, but not on the state of
+    random generators inside them: without a seed it differs each time. Raises :class:`NoKey` for
+    a function that cannot be imported, or an object that cannot be pickled.
     """
     form = _Form(fitted, versions)
     try:

@@ -20,7 +20,7 @@ from sklearn.utils.validation import column_or_1d
 
 from plurilabel._core.blocks import canonical, is_missing, on_host, refuse_masked
 from plurilabel._core.limits import check_size
-from plurilabel._core.words import check_unicode
+from plurilabel._core.words import FRACTIONS, check_unicode
 
 LabelMatrix: TypeAlias = Any
 """Labels as the hooks see them: an ndarray or a csr_array of 0 and 1 in int8, one column per
@@ -148,7 +148,8 @@ def _dense_labels(Y: Any, name: str) -> NDArray[np.int8]:
     refuse_masked(Y, name)
     if is_tags(Y):
         raise ValueError(
-            f"{name} must be a 0/1 matrix (instances, labels), got tags; {FROM_TAGS} makes one"
+            f"{name} must be a 0/1 matrix (instances, labels), got tags: write "
+            f"y = {FROM_TAGS}(y) before splits, searches and measures"
         )
     array = _as_array(Y, name)
     if array.ndim != 2:
@@ -199,7 +200,8 @@ def _check_zero_one(values: NDArray[Any], name: str, csr: sparse.csr_array | Non
     else:
         i, j = np.searchsorted(csr.indptr, where[0], side="right") - 1, csr.indices[where[0]]
     what = "NaN" if value != value else f"{value:g}"
-    raise ValueError(f"{name} must hold only 0 and 1, got {what} in row {i}, column {j}")
+    more = f"; {FRACTIONS}" if 0 < value < 1 else ""
+    raise ValueError(f"{name} must hold only 0 and 1, got {what} in row {i}, column {j}{more}")
 
 
 FROM_TAGS = "plurilabel.label_matrix"

@@ -9,18 +9,9 @@ from scipy import linalg
 
 
 def least_squares(A: Any, B: Any, *, cond: float = 1e-10, large: bool = False) -> NDArray[Any]:
-    """The W of least norm that minimises |A W - B|.
-
-    Directions in which A is smaller than ``cond`` times its largest are left out. The default of
-    LAPACK, one unit in the last place, is less than the rounding of A: columns that are sums of
-    others, or equal, get coefficients of 1e12 and more. With ``large``, an orthogonal
-    decomposition takes the place of singular values, which is much faster for 1000 columns.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> A = np.array([[0.1, 0.2, 0.3], [0.7, 0.1, 0.8], [0.3, 0.3, 0.6], [0.2, 0.5, 0.7]])
-    >>> least_squares(A, A.sum(axis=1)).round(3)  # the third column is the sum of the others
-    array([0.667, 0.667, 1.333])
-    """
+    """The W of least norm that minimises |A W - B|."""
+    # Directions in which A is smaller than ``cond`` times its largest are left out. The default of
+    # LAPACK, one unit in the last place, is less than the rounding of A: columns that are sums of
+    # others, or equal, get coefficients of 1e12 and more. With ``large``, an orthogonal
+    # decomposition takes the place of singular values, which is much faster for 1000 columns.
     return linalg.lstsq(A, B, cond=cond, lapack_driver="gelsy" if large else "gelsd")[0]

@@ -18,11 +18,9 @@ from threadpoolctl import ThreadpoolController
 
 from plurilabel._core.words import file_size
 
-MAX_MEMORY_GB = 4.0
-"""Memory beside X and y, in gigabytes of 10^9 bytes."""
+MAX_MEMORY_GB = 4.0  # memory beside X and y, in gigabytes of 10^9 bytes
 
-MAX_MODELS = 100_000
-"""Fitted base estimators."""
+MAX_MODELS = 100_000  # fitted base estimators
 
 
 def check_size(
@@ -31,14 +29,6 @@ def check_size(
     """Refuse a fit that needs more memory (bytes beside X and y) or base models than the limits.
 
     The error names the learner, what the estimate follows from (``sizes``) and a better choice.
-
-    Examples
-    --------
-    >>> check_size("CML", "9 labels", memory=5.2e9, instead="BinaryRelevance")
-    Traceback (most recent call last):
-    ...
-    ValueError: CML would need about 5.2 GB of memory for 9 labels, more than the limit of 4 GB; \
-use BinaryRelevance, or set the environment variable PLURILABEL_MAX_MEMORY to more gigabytes
     """
     name = learner if isinstance(learner, str) else type(learner).__name__
     most_models = _limit("PLURILABEL_MAX_MODELS", MAX_MODELS)
@@ -77,21 +67,13 @@ _outside: int | None = None  # threads of BLAS without the limit, while somebody
 
 @contextmanager
 def one_blas_thread() -> Iterator[int]:
-    """Limit BLAS to one thread; gives the number of threads that it has without the limit.
-
-    The limit is one of the whole process, and only one caller at a time sets and lifts it. If
-    each of several threads restored the number that it had found, those that came second would
-    leave BLAS at one thread for good. A thread that is still inside when the one that set the
-    limit leaves goes on without it: slower at worst, with the same results. Counting, so that the
-    last to leave lifts the limit, would not do: threadpoolctl 3.8 ignores every thread but the one
-    that set it.
-
-    Examples
-    --------
-    >>> with one_blas_thread() as outside, one_blas_thread() as the_same:
-    ...     outside == the_same
-    True
-    """
+    """Limit BLAS to one thread; gives the number of threads that it has without the limit."""
+    # The limit is one of the whole process, and only one caller at a time sets and lifts it. If
+    # each of several threads restored the number that it had found, those that came second would
+    # leave BLAS at one thread for good. A thread that is still inside when the one that set the
+    # limit leaves goes on without it: slower at worst, with the same results. Counting, so that
+    # the last to leave lifts the limit, would not do: threadpoolctl 3.8 ignores every thread but
+    # the one that set it.
     global _outside
     with _lock:
         limit = None

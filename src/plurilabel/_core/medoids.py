@@ -12,8 +12,7 @@ from plurilabel._core.blocks import row_blocks
 
 Rows: TypeAlias = NDArray[np.intp]
 
-CELLS = 1 << 18
-"""Distances computed at a time."""
+CELLS = 1 << 18  # distances computed at a time
 
 TIE = 1e-9
 """Distances, and sums of them, that differ by a smaller share are equal: the first wins.
@@ -25,21 +24,11 @@ order of a sum matters."""
 def k_medoids(
     distances: Callable[[Rows, Rows], NDArray[np.float64]], first: Rows, n: int, max_iter: int
 ) -> tuple[Rows, int]:
-    """Group n things around medoids, and move each medoid to the middle of its group.
+    """Group n things around medoids, and move these to the middle; the medoids, and rounds.
 
     ``distances(rows, columns)`` gives the distances between things by their numbers. It is called
     for those of all things to the medoids and for those within a group, never for all at once.
     Neither step raises the sum of the distances to the nearest medoid.
-
-    Returns
-    -------
-    medoids, number of rounds
-
-    Examples
-    --------
-    >>> x = np.array([0.0, 1.0, 2.0, 10.0, 11.0, 12.0])
-    >>> k_medoids(lambda i, j: np.abs(x[i, None] - x[j]), np.array([0, 1]), 6, max_iter=10)
-    (array([1, 4]), 3)
     """
 
     def checked(rows: Rows, columns: Rows) -> NDArray[np.float64]:

@@ -25,8 +25,7 @@ from plurilabel._core.unknown import UnknownLabels
 
 AnyPath: TypeAlias = str | os.PathLike[str]
 
-NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-"""Errors of a disk that is full."""
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # errors of a disk that is full
 
 
 @contextmanager
@@ -37,17 +36,6 @@ def write_atomic(path: AnyPath) -> Iterator[BinaryIO]:
     the block ends. If the block raises, an older file stays as it was. If the process is killed,
     the temporary file is removed when the same file is written again on the same machine. The file
     is gzipped if its name ends in ``.gz``.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> from plurilabel._core.records import write_atomic
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = pathlib.Path(folder, "notes.txt")
-    ...     with write_atomic(path) as stream:
-    ...         _ = stream.write(b"some text")
-    ...     path.read_text()
-    'some text'
     """
     path = Path(path)
     sweep(path.parent, path.name)
@@ -108,13 +96,7 @@ def write_json(path: Path, content: Mapping[str, Any]) -> None:
 
 
 def json_bytes(content: Any, **options: Any) -> bytes:
-    """JSON in UTF-8; what UTF-8 cannot hold, as in a file name of other bytes, is escaped.
-
-    Examples
-    --------
-    >>> json_bytes(["é", "\\udcff"]) == '["é", "\\\\udcff"]'.encode()
-    True
-    """
+    """JSON in UTF-8; what UTF-8 cannot hold, as in a file name of other bytes, is escaped."""
     # every backslash of the text is an escape of JSON already, and so is that of a code
     return json.dumps(content, ensure_ascii=False, **options).encode(errors="backslashreplace")
 
@@ -156,12 +138,6 @@ def plain(value: Any) -> Any:
 
     Estimators become their class and parameters; anything else that JSON does not know becomes
     its ``repr``, without the address in memory.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> plain({"k": np.int64(7), "loss": float("nan"), "grid": np.array([0.5, 1.0])})
-    {'k': 7, 'loss': None, 'grid': [0.5, 1.0]}
     """
     if value is None or isinstance(value, bool | int | str):
         return value
@@ -195,15 +171,6 @@ def digest_of(*values: Any) -> str:
 
     Unlike ``joblib.hash`` it depends on neither memory layout nor versions of libraries, so that
     it can be kept in files.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from plurilabel._core.records import digest_of
-    >>> digest_of(np.eye(2)) == digest_of(np.asfortranarray(np.eye(2)))
-    True
-    >>> digest_of(np.eye(2)) == digest_of(np.eye(2, dtype=np.float32))
-    False
     """
     total = hashlib.blake2b(digest_size=16)
     for value in values:
@@ -245,15 +212,7 @@ def _add_to(total: Any, value: Any) -> None:
 
 @contextmanager
 def locked(folder: Path, what: str = "comparison") -> Iterator[None]:
-    """The folder, made if needed, for this process alone.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> with tempfile.TemporaryDirectory() as folder, locked(Path(folder)):
-    ...     pass
-    """
+    """The folder, made if needed, for this process alone."""
     filelock = import_extra("filelock", "out", "compare")
     folder.mkdir(parents=True, exist_ok=True)
     if (folder / ".lock").is_symlink():  # which would be opened for writing

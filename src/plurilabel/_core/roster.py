@@ -31,7 +31,16 @@ FAMILIES = (
 )
 """The packages of learners."""
 
-PACKAGES = (*FAMILIES, "thresholds", "neighbors", "graded", "distributed", "io", "_core.base")
+PACKAGES = (
+    *FAMILIES,
+    "thresholds",
+    "neighbors",
+    "graded",
+    "distributed",
+    "io",
+    "text",
+    "_core.base",
+)
 """The packages of all estimators: learners, thresholds, indices, other targets, base classes."""
 
 EQUIVALENCE = (

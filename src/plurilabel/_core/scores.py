@@ -11,15 +11,7 @@ from scipy import sparse
 
 
 def score_method(estimator: Any) -> str:
-    """Name of the method that scores come from: ``predict_proba``, else ``decision_function``.
-
-    Examples
-    --------
-    >>> from sklearn.svm import LinearSVC
-    >>> from sklearn.multiclass import OneVsRestClassifier
-    >>> score_method(OneVsRestClassifier(LinearSVC()))
-    'decision_function'
-    """
+    """Name of the method that scores come from: ``predict_proba``, else ``decision_function``."""
     for method in ("predict_proba", "decision_function"):
         if hasattr(estimator, method):
             return method
@@ -71,12 +63,6 @@ def score_matrix(
 
     A list of arrays needs ``classes``, the classifier's ``classes_``, if only one class of some
     label was seen in training: the output alone does not say which.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> score_matrix([np.array([[0.1, 0.9]]), np.array([[1.0]])], classes=[[0, 1], [0]])
-    array([[0.9, 0. ]])
     """
     if n_labels is not None:
         check_count(n_labels, "n_labels")

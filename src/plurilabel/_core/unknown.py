@@ -143,22 +143,11 @@ class UnknownLabels:
 
 
 def known_part(Y: Any) -> tuple[Any, Any]:
-    """Labels with 0 where they are unknown, and the mask of those; (Y, None) if none is unknown.
-
-    Examples
-    --------
-    >>> filled, unknown = known_part([[1.0, float("nan")], [0.0, 1.0]])
-    >>> filled, unknown
-    (array([[1., 0.],
-           [0., 1.]]), array([[False,  True],
-           [False, False]]))
-    >>> known_part([[1, 0]])
-    ([[1, 0]], None)
-    """
+    """Labels with 0 where unknown, and the mask of those; (Y, None) if none is unknown."""
     if isinstance(Y, UnknownLabels):
         return (Y.Y, Y.unknown) if Y.n_unknown else (Y.Y, None)
     Y = on_host(Y)
-    array = _possibly_unknown(Y)
+    array = number_matrix(Y)
     unknown = None if array is None else _is_unknown(array)
     if array is None or unknown is None or not unknown.any():
         return Y, None
@@ -167,8 +156,8 @@ def known_part(Y: Any) -> tuple[Any, Any]:
     return filled, unknown
 
 
-def _possibly_unknown(Y: Any) -> NDArray[Any] | None:
-    """Y as a matrix, if it is of a type that can hold unknown labels."""
+def number_matrix(Y: Any) -> NDArray[Any] | None:
+    """Y as a matrix, if it is of a type that can hold unknown or soft labels."""
     if sparse.issparse(Y) or isinstance(Y, np.ma.MaskedArray):
         return None
     if isinstance(Y, np.ndarray) and Y.dtype.kind not in "fO":
@@ -192,14 +181,7 @@ def _is_unknown(array: NDArray[Any]) -> NDArray[np.bool_] | None:
 
 
 def stack_labels(parts: list[Any]) -> Any:
-    """Label matrices below each other; UnknownLabels if one of them is.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> stack_labels([np.eye(2), UnknownLabels(np.eye(2), np.eye(2))])
-    UnknownLabels of shape (4, 2), 2 of 8 labels unknown
-    """
+    """Label matrices below each other; UnknownLabels if one of them is."""
     if not any(isinstance(part, UnknownLabels) for part in parts):
         return stack_rows(parts)
     pairs = []
@@ -227,12 +209,6 @@ def cell_weights(
     Balanced, a label's instances with it count together as much as those without it, and all of
     them as much as before; one that no known instance has, or that all have, stays as it is.
     Unknown labels are not counted.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> cell_weights("balanced", np.array([[1], [0], [0], [0]])).ravel().round(2)
-    array([2.  , 0.67, 0.67, 0.67])
     """
     has = dense(Y).astype(bool)
     if isinstance(label_weight, str):

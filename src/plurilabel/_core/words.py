@@ -18,37 +18,26 @@ NO_YES = {"0": 0, "1": 1, "false": 0, "true": 1, "no": 0, "yes": 1, "n": 0, "y":
 """Words for absent and present in a file, in lower case."""
 
 
-def no_formula(cell: Any) -> Any:
-    """A cell of a CSV file, with a ``'`` before text that a spreadsheet would take for a formula.
+FRACTIONS = (
+    "fractions are not labels: cut them, as in y >= 0.5, or learn them as grades or degrees with "
+    "plurilabel.graded"
+)
+"""What to do with numbers between 0 and 1 in the place of labels."""
 
-    Examples
-    --------
-    >>> no_formula("=A1"), no_formula("-1.5"), no_formula(2)
-    ("'=A1", '-1.5', 2)
-    """
+
+def no_formula(cell: Any) -> Any:
+    """A cell of a CSV file, with a ``'`` before text that would be taken for a formula."""
     is_text = isinstance(cell, str) and cell.startswith(("=", "+", "-", "@", "\t", "\r"))
     return f"'{cell}" if is_text and not NUMBER.fullmatch(cell) else cell
 
 
 def counted(number: int, noun: str) -> str:
-    """A number with its noun.
-
-    Examples
-    --------
-    >>> counted(1, "dataset"), counted(2417, "row")
-    ('1 dataset', '2,417 rows')
-    """
+    """A number with its noun."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def listed(items: Sequence[str], most: int | None = None) -> str:
-    """Items as a sentence has them.
-
-    Examples
-    --------
-    >>> listed(["a", "b", "c"]), listed(["a", "b", "c", "d"], most=2)
-    ('a, b and c', 'a, b and 2 more')
-    """
+    """Items as a sentence has them."""
     items = list(items)
     if most is not None and len(items) > most + 1:
         items = [*items[:most], f"{len(items) - most} more"]
@@ -56,13 +45,7 @@ def listed(items: Sequence[str], most: int | None = None) -> str:
 
 
 def display_width(text: str) -> int:
-    """The columns that a text takes in a terminal: letters of East Asia are two wide.
-
-    Examples
-    --------
-    >>> display_width("sea"), display_width("海边"), display_width("e\u0301tude")
-    (3, 4, 5)
-    """
+    """The columns that a text takes in a terminal: letters of East Asia are two wide."""
     if text.isascii():
         return len(text)
     return sum(
@@ -73,26 +56,13 @@ def display_width(text: str) -> int:
 
 
 def filled(text: str, width: int, *, right: bool = False) -> str:
-    """Text with blanks to a width as it is displayed, at its end or before it.
-
-    Examples
-    --------
-    >>> filled("海边", 6), filled("sea", 6, right=True)
-    ('海边  ', '   sea')
-    """
+    """Text with blanks to a width as it is displayed, at its end or before it."""
     blanks = " " * (width - display_width(text))
     return blanks + text if right else text + blanks
 
 
 def aligned(rows: Sequence[Sequence[str]], least: Sequence[int] = ()) -> list[str]:
-    """Lines of a table as it is displayed: the first column to the left, the others to the right.
-
-    Examples
-    --------
-    >>> print("\\n".join(aligned([["label", "count"], ["海边", "7"]])))
-    label  count
-    海边       7
-    """
+    """Lines of a table as it is displayed: the first column to the left, others to the right."""
     widths = [max(map(display_width, column)) for column in zip(*rows)]
     widths = [max(pair) for pair in zip(widths, [*least, *[0] * len(widths)])]
     return [
@@ -102,13 +72,7 @@ def aligned(rows: Sequence[Sequence[str]], least: Sequence[int] = ()) -> list[st
 
 
 def shortened(text: str, most: int = 60) -> str:
-    """Text cut to so many columns, with an ellipsis where something is gone.
-
-    Examples
-    --------
-    >>> shortened("a long name", 7), shortened("海边的日落", 7)
-    ('a long…', '海边的…')
-    """
+    """Text cut to so many columns, with an ellipsis where something is gone."""
     if display_width(text) <= most:
         return text
     kept = text[: most - 1]
@@ -118,13 +82,7 @@ def shortened(text: str, most: int = 60) -> str:
 
 
 def is_unicode(text: str) -> bool:
-    """Whether UTF-8 can hold a text: not half of a pair of surrogates, as JSON can write it.
-
-    Examples
-    --------
-    >>> is_unicode("sea"), is_unicode("\\ud800")
-    (True, False)
-    """
+    """Whether UTF-8 can hold a text: not half of a pair of surrogates, as JSON can write it."""
     try:
         return text.isascii() or text.encode() is not None
     except UnicodeEncodeError:
@@ -138,13 +96,7 @@ def check_unicode(names: Iterable[str], what: str) -> None:
 
 
 def first_repeated(names: Iterable[str]) -> str | None:
-    """The first name that was there before, None if all differ.
-
-    Examples
-    --------
-    >>> first_repeated(["a", "b", "a"])
-    'a'
-    """
+    """The first name that was there before, None if all differ."""
     seen: set[str] = set()
     for name in names:
         if name in seen:
@@ -154,16 +106,9 @@ def first_repeated(names: Iterable[str]) -> str | None:
 
 
 def similar(name: str, names: Sequence[str]) -> str | None:
-    """A name that may have been meant, None if there is none.
-
-    To compare two names takes the square of their length: long ones, and those after the first
-    thousand, are left out.
-
-    Examples
-    --------
-    >>> similar("lenght", ["width", "length"])
-    'length'
-    """
+    """A name that may have been meant, None if there is none."""
+    # To compare two names takes the square of their length: long ones, and those after the first
+    # thousand, are left out.
     short = [other for other in names[:1000] if len(other) <= 100]
     close = difflib.get_close_matches(name[:100], short, n=1)
     return close[0] if close else None
@@ -177,34 +122,17 @@ def printable(text: str) -> str:
     r"""Text for a terminal: what would steer it is shown by its code.
 
     Names come from files, and a file may hold anything.
-
-    Examples
-    --------
-    >>> print(printable("a \x1b[31mred\x1b[0m name"))
-    a \x1b[31mred\x1b[0m name
     """
     return CONTROLS.sub(lambda found: ascii(found[0])[1:-1], text)
 
 
 def capital(text: str) -> str:
-    """Text with a capital at its start, unless it is spelled with one inside.
-
-    Examples
-    --------
-    >>> capital("macro AUC"), capital("nDCG@3")
-    ('Macro AUC', 'nDCG@3')
-    """
+    """Text with a capital at its start, unless it is spelled with one inside."""
     return text if text[1:2].isupper() else text[:1].upper() + text[1:]
 
 
 def duration(seconds: float) -> str:
-    """A time in two units at most.
-
-    Examples
-    --------
-    >>> duration(0.4), duration(75), duration(7300)
-    ('0.4 s', '1 min 15 s', '2 h 1 min')
-    """
+    """A time in two units at most."""
     if seconds < 60:
         return f"{seconds:.2g} s"
     minutes, rest = divmod(round(seconds), 60)
@@ -214,13 +142,7 @@ def duration(seconds: float) -> str:
 
 
 def file_size(n_bytes: float) -> str:
-    """The size of a file.
-
-    Examples
-    --------
-    >>> file_size(512), file_size(2_345_678)
-    ('512 bytes', '2.3 MB')
-    """
+    """The size of a file."""
     for unit in ("bytes", "kB", "MB"):
         if n_bytes < 1000:
             digits = 0 if n_bytes >= 10 or unit == "bytes" else 1
@@ -230,13 +152,7 @@ def file_size(n_bytes: float) -> str:
 
 
 def unique_name(name: str, taken: Container[str], form: str = "{} ({})") -> str:
-    """The name itself or, if it is taken, the first free one with a number.
-
-    Examples
-    --------
-    >>> unique_name("MLkNN", ["BRkNN"]), unique_name("data", {"data", "data-2"}, "{}-{}")
-    ('MLkNN', 'data-3')
-    """
+    """The name itself or, if it is taken, the first free one with a number."""
     unique, number = name, 2
     while unique in taken:
         unique, number = form.format(name, number), number + 1
@@ -244,13 +160,7 @@ def unique_name(name: str, taken: Container[str], form: str = "{} ({})") -> str:
 
 
 def distinct_names(short: Sequence[str], long: Sequence[str]) -> list[str]:
-    """Names that differ: the long one where short ones are equal, numbered if that is not enough.
-
-    Examples
-    --------
-    >>> distinct_names(["MLkNN", "MLkNN", "BRkNN"], ["MLkNN(5)", "MLkNN(7)", "BRkNN(5)"])
-    ['MLkNN(5)', 'MLkNN(7)', 'BRkNN']
-    """
+    """Names that differ: the long one where short ones are equal, numbered if need be."""
     names: list[str] = []
     for name, text in zip(short, long):
         is_long = short.count(name) > 1 and len(text) <= 60

@@ -11,19 +11,9 @@ from plurilabel.bags._mimlsvm import MIMLSVM
 from plurilabel.bags._transformers import BagsToRows, OnInstances
 
 __all__ = [
-    "MIMLNN",
-    "MIMLSVM",
-    "BagClassifier",
-    "BagExplanation",
-    "Bags",
-    "BagsToRows",
-    "MIMLBoost",
-    "MIMLkNN",
-    "OnInstances",
-    "explain_bags",
-    "hausdorff_distances",
-    "k_medoids",
-]
+    "MIMLNN", "MIMLSVM", "BagClassifier", "BagExplanation", "Bags", "BagsToRows", "MIMLBoost",
+    "MIMLkNN", "OnInstances", "explain_bags", "hausdorff_distances", "k_medoids",
+]  # fmt: skip
 
 _T_CRITERION = {
     "check_cut": "by the T-criterion a bag without a positive score has its best label",

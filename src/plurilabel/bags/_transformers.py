@@ -17,12 +17,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from plurilabel._core.base import AllOrNothing, validate_features
 from plurilabel._core.blocks import csr_of_rows
-from plurilabel._core.compat import (
-    HasMethods,
-    Interval,
-    StrOptions,
-    validate_parameter_constraints,
-)
+from plurilabel._core.compat import HasMethods, Interval, StrOptions, check_params
 from plurilabel._core.data.bags import Bags
 from plurilabel._core.fitted import Declared, count, number, numbers, parameter, values
 from plurilabel.bags._bag_classifier import validated_bags
@@ -185,9 +180,7 @@ class BagsToRows(AllOrNothing, TransformerMixin, BaseEstimator):
 
     def _fit(self, X: Any) -> tuple[Bags, Any]:
         """The bags, and their distances to the medoids if there are any."""
-        validate_parameter_constraints(
-            self._parameter_constraints, self.get_params(deep=False), type(self).__name__
-        )
+        check_params(self)
         bags = self._bags(X, reset=True)
         self.kinds_ = (self.kinds,) if isinstance(self.kinds, str) else tuple(self.kinds)
         if strange := [kind for kind in self.kinds_ if kind not in ROW_KINDS]:
@@ -343,9 +336,7 @@ class OnInstances(AllOrNothing, TransformerMixin, BaseEstimator):
         -------
         self
         """
-        validate_parameter_constraints(
-            self._parameter_constraints, self.get_params(deep=False), type(self).__name__
-        )
+        check_params(self)
         bags = validated_bags(self, X, reset=True)
         if bags is None:
             self._check(X, reset=True)

@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from plurilabel.cli._data import data_options, find, is_standard, list_option, names_in
+from plurilabel.cli._data import (
+    check_names,
+    data_options,
+    find,
+    is_standard,
+    list_option,
+    names_in,
+    reader_options,
+)
 from plurilabel.cli._output import (
     about_option,
     command_line,
@@ -100,9 +108,15 @@ def compare(
     plurilabel compare films.csv --labels tags --out films
     """
     passed = {name: options.pop(name) for name in TO_COMPARE}
+    check_names(measures, learners)
     # options for reading are for the files only, if there are any
     only_names = all([is_standard(one) for one in data])
-    tables = [find(one, **(options if only_names or not is_standard(one) else {})) for one in data]
+    tables = [
+        find(one, encode=False, **(options if only_names or not is_standard(one) else {}))
+        for one in data
+    ]
+    own = [one for one in data if not is_standard(one)]
+    words = reader_options(own[0], **options).get("words") if own else None
     plan = _plan(tables, learners, cv, measures, search_measure)
     from plurilabel import evaluation
 
@@ -111,6 +125,7 @@ def compare(
             results = evaluation.compare(
                 tables,
                 progress=progress,
+                words=words,
                 command=command_line(ctx, data, IDLE),
                 **plan,
                 **passed,
@@ -145,8 +160,7 @@ def _plan(
     with about_option("--cv"):
         folds = _folds(cv)
     with about_option("--measures"):
-        wanted = names_in(measures)
-        check_measures(wanted)
+        wanted = None if measures is None else check_measures(names_in(measures))
     with about_option("--search-measure"):
         get_scorer(search_measure)
     with about_option("--learners"):
@@ -167,13 +181,8 @@ def _folds(cv: str) -> str | int:
 
 def default_learners(tables: list[Dataset]) -> dict[str, str]:
     """A learner of each kind, with what the data need before it."""
-    from scipy import sparse
-
-    from plurilabel._core.blocks import has_missing
-
-    X = [table.X for table in tables]
-    first = "SimpleImputer | " if any(has_missing(one) for one in X) else ""
-    scaler = "MaxAbsScaler" if any(sparse.issparse(one) for one in X) else "StandardScaler"
+    first = "SimpleImputer | " if any(map(_has_gaps, tables)) else ""
+    scaler = "MaxAbsScaler" if any(map(_is_sparse, tables)) else "StandardScaler"
     scaled = {f"{name}, scaled": f"{first}{scaler} | {name}" for name in ("MLkNN", "IBLRML")}
     plain = ("BinaryRelevance", "EnsembleOfChains", "RAkEL", "MLRandomForest")
     return {**scaled, **{name: first + name for name in plain}}
@@ -181,18 +190,30 @@ def default_learners(tables: list[Dataset]) -> dict[str, str]:
 
 def _ready(learner: Any, tables: list[Dataset]) -> Any:
     """A learner with what it needs to be fitted at all, as ``fit`` does it."""
-    from scipy import sparse
     from sklearn.pipeline import make_pipeline
 
-    from plurilabel._core.blocks import has_missing
     from plurilabel.io.shared import imputer, uncentred
     from plurilabel.learners import learner_text
 
-    if any(sparse.issparse(table.X) for table in tables):
+    if any(map(_is_sparse, tables)):
         uncentred(learner)
-    missing = any(has_missing(table.X) for table in tables)
+    missing = any(map(_has_gaps, tables))
     fills = "Imputer" in learner_text(learner)
     return make_pipeline(imputer(), learner) if missing and not fills else learner
+
+
+def _has_gaps(data: Dataset) -> bool:
+    """Whether values are missing that no encoder of a table fills in."""
+    from plurilabel._core.blocks import has_missing
+
+    return not data.kinds and bool(has_missing(data.X))
+
+
+def _is_sparse(data: Dataset) -> bool:
+    """Whether learners get sparse features."""
+    from scipy import sparse
+
+    return sparse.issparse(data.X) or "text" in data.kinds.values()
 
 
 def show(results: Results, measures: list[str] | None = None, *, room: int | None = None) -> None:

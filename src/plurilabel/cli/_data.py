@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import sys
 import tempfile
 import tomllib
 from collections.abc import Callable, Sequence
+from glob import glob
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from plurilabel._core.names import check_learner, check_measure, no_column, separated
 from plurilabel._core.words import similar
 from plurilabel.cli._output import UsageError, about_option, no_file
 
@@ -21,6 +24,10 @@ if TYPE_CHECKING:
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 Names = str | Sequence[str] | None
+
+TABLES = (
+    ".csv", ".tsv", ".tab", ".parquet", ".pq", ".json", ".jsonl", ".ndjson", ".xlsx", ".xlsm",
+)  # fmt: skip
 
 
 def list_option(*names: str, help: str, **kwargs: Any) -> Callable[[Decorated], Decorated]:
@@ -41,6 +48,25 @@ empty_labels_option = click.option(
 )
 
 
+sheet_option = click.option("--sheet", metavar="NAME", help="Sheet of an Excel file.")
+
+
+def rows_options(command: Decorated) -> Decorated:
+    """Options for reading rows for a model, which a command takes as ``**reading``."""
+    for option in (
+        click.option(
+            "--sep", metavar="CHARACTER", help="What separates the columns of a CSV file."
+        ),
+        sheet_option,
+        click.option(
+            "--embeddings", metavar="FILE.npy",
+            help="The vectors of these rows, for a model of vectors.",
+        ),
+    ):  # fmt: skip
+        command = option(command)
+    return command
+
+
 def data_options(command: Decorated) -> Decorated:
     """Options for reading a file, which a command takes as ``**reading`` for :func:`find`."""
     for option in (
@@ -52,6 +78,7 @@ def data_options(command: Decorated) -> Decorated:
             "--decimal", type=click.Choice([".", ","]),
             help="The decimal mark of numbers; detected by default.",
         ),
+        sheet_option,
         click.option(
             "--sep", metavar="CHARACTER",
             help="What separates the columns of a CSV file; detected by default.",
@@ -60,6 +87,12 @@ def data_options(command: Decorated) -> Decorated:
             "--embeddings", metavar="FILE.npy",
             help="Ready-made vectors to use as features: a NumPy array with one row for each row "
             "of the table. Columns of lists need no option.",
+        ),
+        click.option(
+            "--encoder", metavar="NAME",
+            help="For text: vectors in place of words. static for word vectors that work offline, "
+            "a folder or name of a model of model2vec or sentence-transformers; tfidf+NAME for "
+            "both beside each other.",
         ),
         click.option(
             "--subwords", is_flag=True,
@@ -114,17 +147,24 @@ def data_options(command: Decorated) -> Decorated:
     return command
 
 
-def find(data: str, **options: Any) -> Dataset:
-    """A standard dataset by its name, or a file by its path, with :func:`reader_options`."""
+def find(data: str, *, encode: bool = True, **options: Any) -> Dataset:
+    """A standard dataset by its name, or a file by its path, with :func:`reader_options`.
+
+    Without ``encode``, a table stays one.
+    """
     given = reader_options(data, **options)
     from plurilabel import datasets, io
+    from plurilabel.io.shared import encoded, is_table
 
-    return datasets.load(data) if is_standard(data) else io.read(data, **given)
+    if is_standard(data):
+        loaded = datasets.load(data)
+        return encoded(loaded, **given) if encode else loaded
+    return io.read(data, **given, **({} if encode or not is_table(data) else {"encode": False}))
 
 
 def reader_options(
     data: str,
-    *,
+    *others: str,
     labels: Names = None,
     tag_sep: str | None = None,
     empty_labels: str | None = None,
@@ -137,11 +177,13 @@ def reader_options(
     stop_words: Names = None,
     min_count: int | None = None,
     subwords: bool = False,
+    encoder: str | None = None,
     embeddings: str | None = None,
     decimal: str | None = None,
     day_first: bool | None = None,
     group: str | None = None,
     time: str | None = None,
+    sheet: str | None = None,
 ) -> dict[str, Any]:
     """The options that were given, as :func:`plurilabel.io.read` takes them."""
     words = {"ngrams": ngrams, "stop_words": names_in(stop_words), "min_count": min_count}
@@ -157,24 +199,66 @@ def reader_options(
         "day_first": day_first,
         "group": group,
         "time": time,
-        "words": word_features({**words, "subwords": subwords or None}),
+        "sheet": sheet,
+        "words": word_features({**words, "subwords": subwords or None, "encoder": encoder}),
     }
     given: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
     if is_standard(data):
-        if labels is not None or drop is not None or given:
+        allowed = {"words"} if standard_names()[data].get("kind") == "texts" else set()
+        if labels is not None or drop is not None or given.keys() - allowed:
             raise ValueError(
                 f"{data} is a standard dataset and needs no --labels or other options"
             )
-        return {}
-    from plurilabel.io.shared import is_table
-
+        return given
     columns = label_option(labels)
+    for other in others:
+        if is_standard(other) or not is_table(other):
+            raise UsageError(f"several files must be tables, got {other}")
     if is_table(data):
         columns = table_labels(data, labels)
+        named = {"labels": columns, "drop": names_in(drop), **options, "tag_sep": None}
+        check_header(data, sep, named)
     elif given:
         option = "--" + next(iter(given)).replace("_", "-")
         raise ValueError(f"{option} is for tables such as CSV and Parquet, but {data} is not one")
     return {"labels": columns, **given} | ({"drop": names_in(drop)} if drop is not None else {})
+
+
+def is_table(data: str) -> bool:
+    """Whether a file is a table, by its name; nothing is imported for the usual suffixes."""
+    suffixes = [suffix.lower() for suffix in Path(data).suffixes if suffix.lower() != ".gz"]
+    if Path(data).is_dir() or (suffixes and suffixes[-1] in TABLES):
+        return True
+    from plurilabel.io.shared import is_table
+
+    return is_table(data)
+
+
+def check_header(path: str, sep: str | None, named: dict[str, Any]) -> None:
+    """Refuse columns that a CSV file does not have, before anything is imported.
+
+    What is refused is missing with every separator; all else is left to the reader.
+    """
+    if not path.lower().removesuffix(".gz").endswith((".csv", ".tsv")) or not Path(path).is_file():
+        return
+    with (gzip.open if path.lower().endswith(".gz") else open)(path, "rb") as stream:
+        head = stream.read(1 << 16)
+    try:
+        lines = head.decode("utf-8-sig", "ignore").lstrip().splitlines(keepends=True)
+        lines = lines[1:] if lines and lines[0].startswith("sep=") else lines
+        seps = [sep] if sep else [",", ";", "\t", "|"]
+        found = [next(csv.reader(lines, delimiter=one, skipinitialspace=True)) for one in seps]
+    except (csv.Error, StopIteration, TypeError):
+        return
+    if b"\0" in head:  # UTF-16
+        return
+    columns = [name.strip() for name in max(found, key=len)]
+    there = {name.strip() for names in found for name in names}
+    for option in ("labels", "features", "text", "categorical", "drop", "group", "time"):
+        names = named.get(option) or []
+        for name in [names] if isinstance(names, str) else names:
+            if name not in there:
+                raise ValueError(no_column(option, name, columns))
 
 
 def word_features(options: dict[str, Any]) -> Any:
@@ -189,10 +273,10 @@ def word_features(options: dict[str, Any]) -> Any:
     return io.word_features(**given)
 
 
-def standard_names() -> list[str]:
-    """The names of :func:`~plurilabel.datasets.dataset_names`, without importing that package."""
+def standard_names() -> dict[str, Any]:
+    """What the catalogue says of each standard dataset, without importing that package."""
     catalog = Path(__file__).parents[1] / "datasets" / "catalog.toml"
-    return ["digits", *tomllib.loads(catalog.read_text("utf-8"))]
+    return {"digits": {}, **tomllib.loads(catalog.read_text("utf-8"))}
 
 
 def is_standard(data: str) -> bool:
@@ -201,13 +285,14 @@ def is_standard(data: str) -> bool:
     if path.is_file():
         return False
     # names have neither suffix nor folder: nothing has to be imported for this error
-    if not path.is_dir() and (path.suffix or len(path.parts) > 1):
+    several = path.is_dir() or bool(glob(data))
+    if not several and (path.suffix or len(path.parts) > 1):
         raise FileNotFoundError(no_file(path))
-    names = standard_names()
+    names = list(standard_names())
     if data in names:
         return True
-    if path.is_dir():
-        raise ValueError(f"{data} is a folder; expected a file or the name of a standard dataset")
+    if several:
+        return False
     close = similar(data, names)
     hint = f"did you mean {close}?" if close else f"there are {', '.join(names)}"
     raise FileNotFoundError(f"{data!r} is neither a file nor a standard dataset; {hint}")
@@ -255,9 +340,7 @@ def read_rows(
     data: str,
     *,
     with_labels: bool = False,
-    sep: str | None = None,
-    embeddings: str | None = None,
-    empty_labels: Any = None,
+    **options: Any,
 ) -> ModelRows:
     """Read rows for a model: a file, a standard dataset, or a dash for CSV on standard input."""
     from plurilabel import datasets
@@ -269,21 +352,26 @@ def read_rows(
             Path(source).write_bytes(sys.stdin.buffer.read())
         try:
             rows = datasets.load(source) if is_standard(source) else source
-            return model.read(
-                rows,
-                with_labels=with_labels,
-                sep=sep,
-                embeddings=embeddings,
-                empty_labels=empty_labels,
-            )
+            return model.read(rows, with_labels=with_labels, **options)
         except ValueError as error:
             text = str(error) if source in str(error) else f"{name}: {error}"
             raise ValueError(text.replace(source, name)) from None
 
 
+def check_names(measures: Names, learners: Sequence[str] | None = None) -> None:
+    """Refuse unknown measures and learners, before anything is imported."""
+    with about_option("--measures"):
+        for name in names_in(measures) or ():
+            check_measure(name)
+    with about_option("--learners"):
+        for _, text in separated(", ".join(learners or ())):
+            check_learner(text)
+
+
 def read_learner(text: str, **search: Any) -> Any:
     """A learner from ``--learner``."""
-    from plurilabel.learners import make_learner
-
     with about_option("--learner"):
+        check_learner(text)
+        from plurilabel.learners import make_learner
+
         return make_learner(text, **search)

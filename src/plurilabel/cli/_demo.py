@@ -101,5 +101,5 @@ def _saved(out: Path) -> tuple[Path, Path]:
         )[:2]
         out.mkdir(parents=True, exist_ok=True)
         X.iloc[new].to_csv(pool, index=False)
-        save_model(model, MLkNN(7).fit(X.iloc[train], Y.iloc[train]))
+        save_model(MLkNN(7).fit(X.iloc[train], Y.iloc[train]), model)
     return model, pool

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
+from click import UsageError
 
 from plurilabel._core.words import counted, file_size
 from plurilabel.cli._output import check_file, check_output, force_option, say
@@ -12,19 +14,24 @@ from plurilabel.cli._output import check_file, check_output, force_option, say
 
 @click.command()
 @click.argument("model", metavar="MODEL")
-@click.argument("out", metavar="FILE.onnx", type=click.Path(path_type=Path))
+@click.argument("file", metavar="[FILE.onnx]", required=False)
+@click.option("--out", "-o", metavar="FILE.onnx", help="The same as FILE.onnx.")
 @force_option
-def export(model: str, out: Path, force: bool) -> None:
+def export(model: str, file: str | None, out: Any, force: bool) -> None:
     """Write a model as an ONNX graph, for programs without Python.
 
-    The graph takes X, a float64 matrix with the model's columns in their order, and gives scores
-    and labels, the cut included; names are in its metadata. Columns must be numbers. Needs onnx:
-    pip install 'plurilabel[onnx]'.
+    The graph has an input for each column of the table, numbers as float64 and all else as text,
+    or X, a float64 matrix, if all columns are numbers. It gives scores and labels, the cut
+    included; names are in its metadata. A model of `plurilabel fit --exportable` has only parts
+    that can be exported. Needs onnx: pip install 'plurilabel[onnx]'.
 
     \b
     Example:
-      plurilabel export films.skops films.onnx
+      plurilabel export films.skops -o films.onnx
     """
+    if (file is None) == (out is None):
+        raise UsageError("expected one file to write to: FILE.onnx or -o FILE.onnx")
+    out = Path(file or out)
     check_output(out, model, suffixes=(".onnx",), option="FILE", force=force)
     check_file(model)
     from plurilabel.models import load_model, to_onnx

@@ -6,13 +6,16 @@ import math
 import secrets
 import tempfile
 from functools import update_wrapper
+from importlib.util import find_spec
 from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from plurilabel._core import names
 from plurilabel._core.words import file_size
+from plurilabel.cli._config import as_toml, config_option, options_of
 from plurilabel.cli._data import (
     data_options,
     label_option,
@@ -49,14 +52,26 @@ SHOWN = (
 def training_command(function: Any) -> Any:
     """Add the options of ``fit`` and ``tune`` alike; the function gets them as a :class:`Run`."""
 
-    def command(**options: Any) -> None:
+    @click.pass_context
+    def command(ctx: click.Context, **options: Any) -> None:
         own = {name: options.pop(name) for name in list(signature(function).parameters)[1:]}
-        function(Run(several=bool(own.get("scheduler")), **options), **own)
+        run = Run(in_blocks=bool(own.get("scheduler")), given=options_of(ctx), **options)
+        function(run, **own)
 
     update_wrapper(command, function)
     for option in (
         click.option("--json", "as_json", is_flag=True, help="Print the result as JSON."),
         click.option("--quiet", "-q", is_flag=True, help="Do not report progress."),
+        config_option,
+        click.option(
+            "--track", metavar="EXPERIMENT",
+            help="Log options, measures and the model as a run of this experiment in MLflow, "
+            "where MLFLOW_TRACKING_URI says.",
+        ),
+        click.option(
+            "--report", type=click.Path(path_type=Path), metavar="FILE.html",
+            help="Write a page about the held-out rows: measures, labels, curves, worst rows.",
+        ),
         click.option(
             "--time-limit", type=click.FloatRange(0, min_open=True), metavar="SECONDS",
             help="Try no further learner or candidate when most of this time is used up, and skip "
@@ -88,15 +103,12 @@ def training_command(function: Any) -> Any:
             "learner's own cut. By default what suits --measure, and none with --learner.",
         ),
         click.option(
-            "-o", "--out", required=True, type=click.Path(path_type=Path), metavar="MODEL.skops",
+            "-o", "--out", type=click.Path(path_type=Path), metavar="MODEL.skops",
             help="File for the model.",
         ),
     ):  # fmt: skip
         command = option(command)
-    several = "scheduler" in signature(function).parameters
-    metavar = "NAME|FILE..." if several else "NAME|FILE"
-    argument = click.argument("data", metavar=metavar, nargs=-1 if several else 1, required=True)
-    return argument(data_options(command))
+    return click.argument("data", metavar="NAME|FILE...", nargs=-1)(data_options(command))
 
 
 @click.command()
@@ -116,15 +128,21 @@ def training_command(function: Any) -> Any:
     "the threads of this machine (threads). For ML-kNN and its kin, on columns of numbers; "
     "FILE may be several of .parquet or .csv, one .txt (extreme classification) or one .zarr.",
 )  # fmt: skip
+@click.option(
+    "--exportable", is_flag=True,
+    help="Choose only among learners that `plurilabel export` can write as an ONNX graph.",
+)  # fmt: skip
 @training_command
-def fit(run: Run, learner: str | None, measure: str, scheduler: str | None) -> None:
+def fit(
+    run: Run, learner: str | None, measure: str, scheduler: str | None, exportable: bool
+) -> None:
     """Learn a model, report how good it is, and save it.
 
     FILE is a table with a column of tags or with label columns (.csv, .tsv, .parquet, .json,
-    .jsonl), or ends in .arff, .svm or .txt (extreme classification); NAME is a standard dataset
-    such as yeast. Numbers, dates and categories in a table are detected; columns of text are named
-    with --text. The model is measured on rows that are held out, and then learned again from all
-    rows.
+    .jsonl, .xlsx), or ends in .arff, .svm or .txt (extreme classification); NAME is a standard
+    dataset such as yeast. A table may be in several files or in a folder. Numbers, dates,
+    categories and text in a table are detected. The model is measured on rows that are held out,
+    and then learned again from all rows.
 
     By default many learners are tried, cheap ones first, and weighted for --measure; that takes
     minutes. --quick takes seconds, --time-limit sets a limit.
@@ -137,10 +155,10 @@ def fit(run: Run, learner: str | None, measure: str, scheduler: str | None) -> N
       plurilabel fit yeast --learner "StandardScaler | MLkNN(n_neighbors=7)" -o yeast.skops
       plurilabel fit rows/*.parquet --labels tags --scheduler tcp://host:8786 -o rows.skops
     """
-    check_measure(measure)
+    measure = check_measure(measure)
     if learner is not None:
         read_learner(learner)  # an error that names the option
-    model = run.train(learner=learner, measure=measure, scheduler=scheduler)
+    model = run.train(learner=learner, measure=measure, scheduler=scheduler, exportable=exportable)
     if "candidates" in model.notes:
         best = _shown(model.notes["best"])
         run.steps.say(f"Best of {len(model.notes['candidates'])} candidates: {best}")
@@ -175,7 +193,7 @@ def tune(run: Run, learner: str, measure: str, cv: int, jobs: int) -> None:
       plurilabel tune yeast --learner "StandardScaler | MLkNN(n_neighbors=[5, 10])" \\
           --measure average_precision -o yeast.skops
     """
-    check_measure(measure)
+    measure = check_measure(measure)
     search = read_learner(learner, measure=measure, cv=cv)
     if not hasattr(search, "param_grid"):
         raise UsageError(
@@ -203,12 +221,13 @@ def tune(run: Run, learner: str, measure: str, cv: int, jobs: int) -> None:
     run.finish(model)
 
 
-def check_measure(name: str) -> None:
-    """Raise an error that names the option if there is no such measure."""
-    from plurilabel import metrics
-
+def check_measure(name: str) -> str:
+    """The name of a measure as it is known here, or an error that names the option."""
     try:
-        metrics.get_scorer(name)
+        name = names.check_measure(name)
+        if name.endswith("@k"):
+            raise ValueError(f"name must have a number in place of k, such as {name[:-1]}5")
+        return name
     except ValueError as error:
         raise UsageError(str(error).replace("name must", "--measure must", 1)) from None
 
@@ -223,22 +242,34 @@ class Run:
     def __init__(
         self,
         *,
-        data: str | tuple[str, ...],
-        several: bool,
-        out: Path,
+        data: tuple[str, ...],
+        in_blocks: bool,
+        out: Path | None,
         force: bool,
         quiet: bool,
         as_json: bool,
+        given: dict[str, Any],
+        report: Path | None = None,
+        track: str | None = None,
+        save_config: Path | None = None,
         **options: Any,
     ) -> None:
-        sources = [data] if isinstance(data, str) else list(data)
-        if len(sources) > 1 and not several:
-            raise UsageError(f"expected one file, got {len(sources)}: several need --scheduler")
-        check_output(out, sources[0], force=force)
+        if not data or out is None:
+            missing = "option '-o'" if data else "argument 'NAME|FILE...'"
+            raise UsageError(f"Missing {missing}")
+        check_output(out, *data, force=force)
+        for path, suffix, option in (
+            (report, ".html", "--report"), (save_config, ".toml", "--save-config")
+        ):  # fmt: skip
+            if path is not None:
+                check_output(path, *data, suffixes=(suffix,), option=option, force=force)
+        if track is not None and find_spec("mlflow") is None:
+            fail("--track needs MLflow: pip install 'plurilabel[mlflow]'")
+        self.given, self.report, self.track, self.save_config = given, report, track, save_config
         names = ("threshold", "holdout", "refit", "quick", "time_limit", "random_state")
         self.training = {name: options.pop(name) for name in names}
-        self.data: Any = sources if several else sources[0]
-        self.reading = _for_blocks(options) if several else reader_options(sources[0], **options)
+        self.data: Any = list(data) if in_blocks or len(data) > 1 else data[0]
+        self.reading = _for_blocks(options) if in_blocks else reader_options(*data, **options)
         self.out, self.as_json = out, as_json
         self.steps = Steps(quiet=quiet, as_json=as_json)
 
@@ -246,13 +277,25 @@ class Run:
         """Train the model."""
         from plurilabel.models import train
 
-        return train(self.data, **self.reading, **self.training, **options, progress=self.steps)
+        given = {**self.reading, **self.training, **options, "report": self.report}
+        model = train(self.data, **given, progress=self.steps)
+        model.notes["options"] = self.given  # what --config takes from a model
+        return model
 
     def finish(self, model: Model) -> None:
         """Print how good the model is, and save it."""
         self._show_quality(model.notes)
         out, problem = self._save(model)
         self.steps.say(f"Wrote {out} ({file_size(out.stat().st_size)})")
+        if self.report is not None and model.notes["held_out"]["measures"]:
+            self.steps.say(f"Wrote {self.report}")
+        if self.save_config is not None:
+            self.save_config.write_text(as_toml(self.given), "utf-8")
+            self.steps.say(f"Wrote {self.save_config}")
+        if self.track is not None:
+            from plurilabel.models.mlflow import log_run
+
+            self.steps.say(f"Logged run {log_run(model, self.track)} of {self.track} in MLflow")
         if self.as_json:
             notes = {name: note for name, note in model.notes.items() if name != "data"}
             print_json({"model": out, **notes})
@@ -284,14 +327,14 @@ class Run:
         from plurilabel.models import save_model
 
         try:
-            save_model(self.out, model)
+            save_model(model, self.out)
             return self.out, None
         except OSError as error:
             problem = error.strerror or str(error)
         for folder in (Path.cwd(), Path(tempfile.gettempdir())):
             out = folder / f"{self.out.stem}-{secrets.token_hex(3)}.skops"
             try:
-                save_model(out, model)
+                save_model(model, out)
                 return out, problem
             except OSError:
                 continue

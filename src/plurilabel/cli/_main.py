@@ -17,9 +17,14 @@ from plurilabel.cli._output import UsageError, echo, fail, in_options, in_words
 
 COMMANDS = {
     "describe": ("_describe:describe", "Show what is in a dataset."),
+    "embed": ("_embed:embed", "Encode a column of text as vectors."),
     "fit": ("_fit:fit", "Learn a model, report how good it is, and save it."),
     "predict": ("_predict:predict", "Predict the labels of new rows with a model."),
     "evaluate": ("_evaluate:evaluate", "Measure a model on rows with known labels."),
+    "explain": ("_explain:explain", "Tell what speaks for and against the labels of rows."),
+    "issues": ("_issues:issues", "List tags that are probably wrong or missing."),
+    "calibrate": ("_refine:calibrate", "Make the probabilities of a model what they say."),
+    "guarantee": ("_refine:guarantee", "Let a model predict label sets with a guarantee."),
     "export": ("_export:export", "Write a model as an ONNX graph, for programs without Python."),
     "tune": ("_fit:tune", "Search for the best parameters and save the model."),
     "compare": ("_compare:compare", "Compare learners on datasets."),

@@ -220,16 +220,24 @@ def console(*, err: bool = False) -> Console:
 
 
 def print_table(
-    columns: Sequence[str], rows: Sequence[Sequence[str]], *, title: str = "", err: bool = False
+    columns: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    *,
+    title: str = "",
+    err: bool = False,
+    texts: Sequence[str] = (),
 ) -> None:
-    """A table without box: the first column to the left, the others to the right."""
+    """A table without box: the first column and ``texts`` to the left, the others to the right."""
     from rich.table import Table
     from rich.text import Text
 
     table = Table(title=printable(title) or None, title_justify="left", title_style="bold")
     table.box, table.padding, table.pad_edge = None, (0, 2, 0, 0), False
     for j, column in enumerate(columns):
-        table.add_column(Text(printable(column)), justify="right" if j else "left", no_wrap=True)
+        left = j == 0 or column in texts
+        table.add_column(
+            Text(printable(column)), justify="left" if left else "right", no_wrap=True
+        )
     for row in rows:
         table.add_row(*(cell if isinstance(cell, Text) else Text(printable(cell)) for cell in row))
     console(err=err).print(table)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from plurilabel._core.words import counted
-from plurilabel.cli._data import list_option, names_in, read_rows
+from plurilabel.cli._data import list_option, names_in, read_rows, rows_options
 from plurilabel.cli._output import UsageError, check_file, check_output, echo, force_option, say
 
 if TYPE_CHECKING:
@@ -44,11 +44,8 @@ _SCORES_AT_ONCE = 5_000_000  # rows times labels
     "--digits", type=click.IntRange(1, 17), metavar="N",
     help="Significant digits of scores; by default 6 in CSV, else all.",
 )  # fmt: skip
-@click.option(
-    "--embeddings", metavar="FILE.npy", help="The vectors of these rows, for a model of vectors."
-)  # fmt: skip
 @force_option
-@click.option("--sep", metavar="CHARACTER", help="What separates the columns of a CSV file.")
+@rows_options
 @click.option("--json", "as_json", is_flag=True, help="Print JSON lines instead of CSV.")
 @click.option(
     "--formulas", is_flag=True,
@@ -63,11 +60,10 @@ def predict(
     top: int | None,
     keep: list[str] | None,
     digits: int | None,
-    embeddings: str | None,
     force: bool,
-    sep: str | None,
     as_json: bool,
     formulas: bool,
+    **reading: Any,
 ) -> None:
     """Predict the labels of new rows with a model.
 
@@ -91,7 +87,7 @@ def predict(
 
     kind = "jsonl" if as_json else "csv" if out is None else str(io.file_format(out))
     loaded = load_model(model)
-    rows = read_rows(loaded, data, sep=sep, embeddings=embeddings)
+    rows = read_rows(loaded, data, **reading)
     for remark in rows.remarks:
         say(f"Note: {remark}", as_json=True)
     answers = Answers(loaded, scores=scores, top=top, kind=kind, digits=digits)

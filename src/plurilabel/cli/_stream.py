@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from plurilabel._core.words import file_size, listed
-from plurilabel.cli._data import data_options, find, names_in, table_labels, word_features
+from plurilabel.cli._data import (
+    check_names,
+    data_options,
+    find,
+    names_in,
+    table_labels,
+    word_features,
+)
 from plurilabel.cli._output import (
     UsageError,
     about_option,
@@ -107,6 +114,7 @@ def stream(
     plurilabel stream mails.csv --labels topics --text subject,body --drop id
     """
     passed = {name: options.pop(name) for name in TO_RUN}
+    check_names(measures)
     source = _source(data, passed["max_rows"], **options)
     from plurilabel.evaluation import write_stream_report
     from plurilabel.metrics.shared import check_measures

@@ -3,6 +3,7 @@
 from plurilabel._core.data.dataset import Dataset
 from plurilabel._core.data.hierarchy import Hierarchy
 from plurilabel._core.roster import publish
+from plurilabel._core.soft import soft_copies
 from plurilabel._core.unknown import UnknownLabels
 from plurilabel.datasets._describe import Description, describe
 from plurilabel.datasets._describe_plot import plot_description
@@ -21,6 +22,7 @@ __all__ = [
     "make_multilabel",
     "make_sparse_multilabel",
     "plot_description",
+    "soft_copies",
 ]
 
 publish(globals())

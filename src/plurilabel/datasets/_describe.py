@@ -416,10 +416,8 @@ def _n_features(X: Any, n: int) -> int:
 
 
 def distinct_label_sets(Y: sparse.csr_array) -> tuple[sparse.csr_array, NDArray[np.int64]]:
-    """The distinct rows of Y (canonical CSR) and how often each occurs.
-
-    The most frequent come first; among equals, those that occur first in Y.
-    """
+    """The distinct rows of Y (canonical CSR) and how often each occurs."""
+    # The most frequent come first; among equals, those that occur first in Y.
     # the sorted column numbers of a row, as bytes, are its label set: exact, and nothing densified
     content = Y.indices.tobytes()
     bounds = (Y.indptr.astype(np.int64) * Y.indices.itemsize).tolist()

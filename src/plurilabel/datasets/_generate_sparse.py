@@ -202,11 +202,10 @@ def top_up(
     rng: np.random.Generator,
     attempts: int = 16,
 ) -> Ints:
-    """Add one pair ``row * items + item`` for each entry of ``rows`` to sorted distinct pairs.
-
-    Items come from ``draw``; those that a row already has are drawn again. After half of the
-    attempts any item is accepted, and at the end the few rows that still lack some get free ones.
-    """
+    """Add one pair ``row * items + item`` for each entry of ``rows`` to sorted distinct pairs."""
+    # Items come from ``draw``; those that a row already has are drawn again. After half of the
+    # attempts any item is accepted, and at the end the few rows that still lack some get free
+    # ones.
     complete = []
     for attempt in range(attempts):
         if attempt == attempts // 2:

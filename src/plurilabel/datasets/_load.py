@@ -20,6 +20,7 @@ from plurilabel._core.blocks import stack_rows
 from plurilabel._core.data.dataset import Dataset
 from plurilabel._core.words import NO_YES
 from plurilabel.datasets._describe import describe
+from plurilabel.datasets._texts import read_texts
 from plurilabel.io import FileFormatError, read_arff, write_arff
 from plurilabel.io.shared import mat_variables
 
@@ -81,7 +82,9 @@ def load(name: str, *, as_frame: bool = False) -> Dataset:
         One of :func:`dataset_names`. ``image`` has 294 features for each image; ``image-bags``
         are the same images as bags of 9 instances by 15 features, ``image-600`` a published
         sample. The Y of ``wq`` has grades (0, 1, 3 or 5), that of ``sjaffe`` degrees that sum to
-        one: they are for :mod:`plurilabel.graded`.
+        one: they are for :mod:`plurilabel.graded`. The X of ``goemotions`` and ``brighter-eng``,
+        ``-arq``, ``-deu``, ``-ron``, ``-swe`` and ``-ukr`` is a data frame with a column of texts;
+        the rows of the development part are in neither ``train`` nor ``test``.
     as_frame : bool, default=False
         Whether X and Y are data frames of pandas, whose columns have the names of features and
         labels; see :meth:`Dataset.as_frame`.
@@ -178,7 +181,9 @@ def _find(root: Path, name: str, entry: Entry) -> list[Path]:
 
 
 def _read(paths: list[Path], name: str, entry: Entry) -> Dataset:
-    if paths[0].suffix == ".mat":
+    if entry.kind == "texts":
+        data = read_texts(paths, entry.label_names)
+    elif paths[0].suffix == ".mat":
         data = _read_mat(paths[0], entry.kind)
     else:
         labels = paths.pop() if entry.xml else None
@@ -228,7 +233,7 @@ def _mat_arrays(content: dict[str, Any], kind: str) -> Dataset:
 
 def _checked(data: Dataset, entry: Entry, *, where: str) -> Dataset:
     """The dataset, if it has the known figures; else an error that names the first difference."""
-    if entry.kind == "labels":
+    if entry.kind in ("labels", "texts"):
         found = describe(data.Y)
         cardinality, sets = found.cardinality, found.diversity
     else:

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import glob
-import io
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import islice, pairwise
+from collections.abc import Callable, Iterable, Sequence
 from numbers import Integral
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.utils.validation import check_is_fitted
 
 from plurilabel._core.data.dataset import Dataset
 from plurilabel._core.words import first_repeated, listed
 from plurilabel.distributed._blocks import MOST_ROWS, array_of, import_dask
-from plurilabel.io import FileFormatError, file_format
-from plurilabel.io.shared import MISSING, CellError, sniff, table_module, tag_column, xmc_blocks
+from plurilabel.distributed._csv_blocks import CsvBlock, csv_blocks
+from plurilabel.io import FileFormatError, TableEncoder, file_format
+from plurilabel.io.shared import MISSING, CellError, table_module, tag_column, xmc_blocks
 
 FORMATS = {"parquet": ".parquet", "csv": ".csv", "xmc": ".txt", "zarr": ".zarr"}
 LOOKED_AT = 1000  # rows of a CSV file, to see which columns are numbers
@@ -35,6 +35,7 @@ def read(
     drop: Sequence[str] = (),
     tag_sep: str | None = None,
     label_names: Sequence[str] | None = None,
+    encoder: TableEncoder | Literal["passthrough"] | None = None,
     rows: int = MOST_ROWS,
 ) -> Dataset:
     r"""Read files as Dask collections, for data that do not fit into memory.
@@ -60,7 +61,8 @@ def read(
         For tables: the label columns, which hold 0 and 1, or the one column of tags (text with a
         separator, or lists).
     features : list of str, optional
-        For tables: columns of numbers. By default all that are no labels.
+        For tables: columns of numbers, or any with an encoder. By default those of the encoder,
+        else all that are not labels.
     drop : sequence of str
         For tables: columns to leave out, such as identifiers.
     tag_sep : str, optional
@@ -68,6 +70,10 @@ def read(
     label_names : sequence of str, optional
         The tags, in the order wanted. By default all that occur, sorted: the column of tags is
         read once for that.
+    encoder : TableEncoder or "passthrough", optional
+        For tables: a fitted :class:`~plurilabel.TableEncoder`, which encodes each block as it
+        would all rows at once. With "passthrough" X has the cells as they are, as objects if they
+        are not all numbers.
     rows : int
         Most rows of a block, but never less than a row group of a Parquet file.
 
@@ -79,6 +85,7 @@ def read(
     See Also
     --------
     plurilabel.io.read : Files that fit into memory.
+    plurilabel.TableEncoder : Learns from rows in memory, such as the first file, how to encode.
 
     Examples
     --------
@@ -105,9 +112,11 @@ def read(
         if labels is None:
             raise ValueError("labels must name the label columns, or the column of tags")
         table = (_parquet if kind == "parquet" else _csv)(files, rows)
-        return _read_table(files[0], table, labels, features, drop, tag_sep, label_names)
-    if labels or features or drop:
-        raise ValueError(f"labels, features and drop are for tables, not for {FORMATS[kind]}")
+        tags = (tag_sep, label_names)
+        return _read_table(files[0], table, labels, features, drop, tags, _checked(encoder))
+    if labels or features or drop or encoder is not None:
+        what = "labels, features, drop and encoder"
+        raise ValueError(f"{what} are for tables, not for {FORMATS[kind]}")
     if len(files) > 1:
         raise ValueError(f"paths must be one {FORMATS[kind]}, got {len(files)}")
     return (_read_xmc if kind == "xmc" else _read_zarr)(files[0], rows)
@@ -170,6 +179,7 @@ class _Table(NamedTuple):
     """A table in blocks."""
 
     is_number: dict[str, bool]  # by column
+    typed: bool  # False: all cells are text
     sizes: list[int]  # rows of each block
     blocks: Callable[[list[str]], list[Any]]  # delayed data frames of these columns
 
@@ -194,7 +204,7 @@ def _parquet(files: list[str], rows: int) -> _Table:
                 groups = [group]
                 pieces.append((path, groups))
                 sizes.append(size)
-    return _Table(first, sizes, lambda names: [load(*piece, names) for piece in pieces])
+    return _Table(first, True, sizes, lambda names: [load(*piece, names) for piece in pieces])
 
 
 def _parquet_footer(path: str) -> tuple[dict[str, bool], list[int]]:
@@ -232,7 +242,7 @@ def _csv(files: list[str], rows: int) -> _Table:
         first = found[0].read(list(found[0].columns)).iloc[:LOOKED_AT]
         is_number = {name: not np.isnan(_as_numbers(first[name])).any() for name in first}
     sizes = [block.n_rows for block in found]
-    return _Table(is_number, sizes, lambda names: [load(block, names) for block in found])
+    return _Table(is_number, False, sizes, lambda names: [load(block, names) for block in found])
 
 
 def _as_numbers(texts: Any) -> NDArray[np.float64]:
@@ -250,37 +260,73 @@ def _read_table(
     labels: str | Sequence[str],
     features: Sequence[str] | None,
     drop: Sequence[str],
-    tag_sep: str | None,
-    label_names: Sequence[str] | None,
+    tags: tuple[str | None, Sequence[str] | None],
+    encoder: Any,
 ) -> Dataset:
     if not table.sizes:
         raise FileFormatError(path, None, "expected at least one row, got none")
     own = [labels] if isinstance(labels, str) else list(labels)
     if features is None:
-        features = [name for name in table.is_number if name not in own and name not in drop]
-    _check_columns(table, own, list(features), drop)
+        known = table.is_number if encoder in (None, "passthrough") else encoder.feature_names_in_
+        features = [name for name in known if name not in own and name not in drop]
+    _check_columns(table, own, list(features), drop, words=encoder is not None)
+    if encoder == "passthrough" and table.typed and all(map(table.is_number.get, features)):
+        encoder = None
     starts = np.cumsum([0, *table.sizes[:-1]]).tolist()
-    numbers, zero_one = map(import_dask("read").delayed, (_numbers, _zero_one))
+    cells, zero_one = map(import_dask("read").delayed, (_cells, _zero_one))
     blocks = table.blocks(list(features))
-    X = [numbers(block, list(features), start) for block, start in zip(blocks, starts)]
+    X = [cells(block, list(features), start, encoder) for block, start in zip(blocks, starts)]
+    no_x, names = _no_rows(list(features), encoder)
     meta: Any = np.empty((0, len(own)), dtype=np.int8)
+    tag_sep = None
     if isinstance(labels, str):
-        Y, own, tag_sep = _tag_blocks(table, starts, labels, tag_sep, label_names)
+        Y, own, tag_sep = _tag_blocks(table, starts, labels, *tags)
         meta = sparse.csr_array((0, len(own)), dtype=np.int8)
     else:
         Y = [zero_one(block, own, start) for block, start in zip(table.blocks(own), starts)]
     return Dataset(
-        array_of(X, table.sizes, np.empty((0, len(features)))),
+        array_of(X, table.sizes, no_x),
         array_of(Y, table.sizes, meta),
-        tuple(features),
+        names,
         tuple(own),
         name=Path(path).stem,
         tag_sep=tag_sep,
     )
 
 
+def _checked(encoder: Any) -> Any:
+    """The encoder, which must be fitted."""
+    if isinstance(encoder, TableEncoder):
+        check_is_fitted(encoder)
+    elif encoder not in (None, "passthrough"):
+        got = type(encoder).__name__
+        raise TypeError(f'encoder must be a fitted TableEncoder, "passthrough" or None, got {got}')
+    return encoder
+
+
+def _no_rows(features: list[str], encoder: Any) -> tuple[Any, tuple[str, ...]]:
+    """X without rows, and the names of its columns."""
+    if not isinstance(encoder, TableEncoder):
+        return np.empty((0, len(features)), dtype=object if encoder else float), tuple(features)
+    names = tuple(encoder.get_feature_names_out().tolist())
+    empty = np.empty((0, len(names)))
+    return sparse.csr_array(empty) if "text" in encoder.kinds_.values() else empty, names
+
+
+def _cells(frame: Any, names: list[str], start: int, encoder: Any) -> Any:
+    """X of a block of rows."""
+    if encoder is None:
+        return _numbers(frame, names, start)
+    if encoder == "passthrough":
+        return frame[names].to_numpy(dtype=object)
+    try:
+        return encoder.transform(frame[names])
+    except ValueError as error:
+        raise ValueError(f"rows {start} to {start + len(frame) - 1}: {error}") from None
+
+
 def _check_columns(
-    table: _Table, labels: list[str], features: list[str], drop: Sequence[str]
+    table: _Table, labels: list[str], features: list[str], drop: Sequence[str], *, words: bool
 ) -> None:
     for name in (*labels, *features, *drop):
         if name not in table.is_number:
@@ -290,10 +336,12 @@ def _check_columns(
         raise ValueError("features must name at least one column, got none")
     if (twice := first_repeated([*labels, *features])) is not None:
         raise ValueError(f"labels and features must name each column once, got {twice!r} twice")
-    if words := [repr(name) for name in features if not table.is_number[name]]:
+    others = [repr(name) for name in features if not table.is_number[name]]
+    if others and not words:
         raise ValueError(
-            f"features must be columns of numbers, but {listed(words, 5)} "
-            f"{'is not one' if len(words) == 1 else 'are not'}; drop leaves columns out"
+            f"features must be columns of numbers, but {listed(others, 5)} "
+            f"{'is not one' if len(others) == 1 else 'are not'}; drop leaves columns out, and "
+            "encoder=TableEncoder().fit(rows) encodes them"
         )
 
 
@@ -369,92 +417,3 @@ def _tag_matrix(
             return None, [], None
         where = "" if error.row is None else f", row {start + error.row}"
         raise ValueError(f"column {name!r}{where}: {error.problem}") from None
-
-
-READ_AT_ONCE = 1 << 23
-_QUOTE, _NEWLINE, _RETURN = b'"\n\r'
-
-
-class CsvBlock(NamedTuple):
-    """Rows of a CSV file that can be read by themselves."""
-
-    path: str
-    start: int  # bytes
-    stop: int
-    line: int  # of its first row, from 1
-    n_rows: int
-    columns: tuple[str, ...]
-    sep: str
-
-    def read(self, names: list[str]) -> Any:
-        """A data frame of these columns: all cells are text."""
-        arrow, arrow_csv = table_module("pyarrow"), table_module("pyarrow.csv")
-        with open(self.path, "rb") as stream:
-            stream.seek(self.start)
-            text = stream.read(self.stop - self.start)
-        try:
-            table = arrow_csv.read_csv(
-                io.BytesIO(text),
-                read_options=arrow_csv.ReadOptions(
-                    use_threads=False, column_names=self.columns, block_size=len(text) + 1
-                ),
-                parse_options=arrow_csv.ParseOptions(delimiter=self.sep, newlines_in_values=True),
-                convert_options=arrow_csv.ConvertOptions(
-                    column_types=dict.fromkeys(self.columns, arrow.string()),
-                    strings_can_be_null=False,
-                    include_columns=names,
-                ),
-            )
-        except arrow.ArrowInvalid as error:  # names the row, from 1
-            problem = f"the {self.n_rows} rows from here on cannot be read: {error}"
-            raise FileFormatError(self.path, self.line, problem) from None
-        if len(table) != self.n_rows:
-            problem = f"expected {self.n_rows} rows from here on, got {len(table)}"
-            raise FileFormatError(self.path, self.line, problem)
-        return table.to_pandas()
-
-
-def csv_blocks(path: str, rows: int) -> list[CsvBlock]:
-    """The rows of a CSV file, a number of them at a time. Line breaks in quotes end no row."""
-    source = sniff(path)
-    ends: list[tuple[int, int]] = []  # of the header and of every so many rows: byte, next line
-    n, last = 0, (0, 0)
-    for n, last in enumerate(islice(_ends(path), int(source.has_sep_line), None)):
-        if n % rows == 0:
-            ends.append(last)
-    if not ends:
-        raise FileFormatError(path, None, "expected a first line with names, got an empty file")
-    if ends[-1] != last:
-        ends.append(last)
-    columns = tuple(source.header())
-    return [
-        CsvBlock(path, a, b, line, min(rows, n - i * rows), columns, source.sep)
-        for i, ((a, line), (b, _)) in enumerate(pairwise(ends))
-    ]
-
-
-def _ends(path: str) -> Iterator[tuple[int, int]]:
-    """The end of each record that is not blank, and the line after it."""
-    begin, line, quotes, at, before = 0, 1, 0, 0, 0
-    with open(path, "rb") as stream:
-        while text := stream.read(READ_AT_ONCE):
-            if at == 0 and text[:2] in (b"\xff\xfe", b"\xfe\xff", b"\x1f\x8b"):
-                problem = "only UTF-8 text that is not gzipped can be read in blocks"
-                raise FileFormatError(path, None, problem)
-            code = np.frombuffer(text, dtype=np.uint8)
-            inside = (quotes + np.cumsum(code == _QUOTE)) & 1
-            breaks = np.flatnonzero(code == _NEWLINE)
-            outside = np.flatnonzero(inside[breaks] == 0)
-            for end, lines in zip((at + breaks[outside] + 1).tolist(), outside.tolist()):
-                # a blank line is a line break, and perhaps a carriage return before it
-                i = end - 2 - at
-                blank = end - begin == 2 and (code[i] if i >= 0 else before) == _RETURN
-                if end - begin > 1 and not blank:
-                    yield end, line + lines + 1
-                begin = end
-            line, quotes, at = line + len(breaks), int(inside[-1]), at + len(text)
-            before = int(code[-1])
-    if quotes:
-        raise FileFormatError(path, None, "a quoted cell has no end")
-    if begin < at:  # the last line need not have an end
-        yield at, line + 1

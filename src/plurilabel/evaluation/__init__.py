@@ -25,6 +25,7 @@ from plurilabel.evaluation._papers._paper import Paper, load_paper, paper_names
 from plurilabel.evaluation._papers._reproduce import UnknownPart, reproduce
 from plurilabel.evaluation._papers._reproduction import Reproduction
 from plurilabel.evaluation._report._issues_report import write_issues_report
+from plurilabel.evaluation._report._model_report import write_model_report
 from plurilabel.evaluation._report._report import write_report
 from plurilabel.evaluation._report._stream_report import write_stream_report
 from plurilabel.evaluation._report._tables import MeasureTable, measure_tables
@@ -60,6 +61,7 @@ __all__ = [
     "reproduce",
     "wilcoxon",
     "write_issues_report",
+    "write_model_report",
     "write_page",
     "write_report",
     "write_stream_report",

@@ -193,11 +193,9 @@ def signed_rank(d: Array) -> tuple[float, float, float]:
 
 
 def exact_signed_rank(ranks: NDArray[Any], statistic: float) -> float:
-    """Two-sided P of a sum of positive ranks as far from its mean as this one.
-
-    Every choice of signs is equally likely; the ranks are those of the nonzero differences, with
-    halves for ties. The distribution is built up rank by rank.
-    """
+    """Two-sided P of a sum of positive ranks as far from its mean as this one."""
+    # Every choice of signs is equally likely; the ranks are those of the nonzero differences, with
+    # halves for ties. The distribution is built up rank by rank.
     doubled = np.rint(2 * np.asarray(ranks)).astype(np.int64)
     total = int(doubled.sum())
     share = np.zeros(total + 1)

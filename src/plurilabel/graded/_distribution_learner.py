@@ -22,7 +22,7 @@ from plurilabel._core.base import (
     default_label_names,
     validate_features,
 )
-from plurilabel._core.compat import validate_parameter_constraints
+from plurilabel._core.compat import check_params
 from plurilabel._core.fitted import Declared, count, flag, values
 from plurilabel.graded._measures import check_distributions, intersection_similarity
 
@@ -89,11 +89,10 @@ class DistributionLearner(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
         -------
         self
         """
-        name = type(self).__name__
         if y is None:
-            raise ValueError(f"{name} requires y to be passed, but the target y is None")
-        params = self.get_params(deep=False)
-        validate_parameter_constraints(self._parameter_constraints, params, name)
+            who = type(self).__name__
+            raise ValueError(f"{who} requires y to be passed, but the target y is None")
+        check_params(self)
         X = self._validate_X(X, reset=True)
         D = self._encode(y)
         check_consistent_length(X, D)
@@ -159,11 +158,9 @@ class DistributionLearner(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
 
 
 def _classes(y: Any) -> NDArray[Any] | None:
-    """The 1-D form of y if it gives one class to each instance, None if it has degrees.
-
-    A single column that is not all ones cannot be degrees of one label: it is read as classes,
-    with scikit-learn's warning.
-    """
+    """The 1-D form of y if it gives one class to each instance, None if it has degrees."""
+    # A single column that is not all ones cannot be degrees of one label: it is read as classes,
+    # with scikit-learn's warning.
     y = np.asarray(y)
     if y.ndim == 2 and y.shape[1] == 1 and not (y == 1).all():
         warnings.warn(

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from plurilabel._core.base import AllOrNothing, default_label_names, validate_features
-from plurilabel._core.compat import StrOptions, validate_parameter_constraints
+from plurilabel._core.compat import StrOptions, check_params
 from plurilabel._core.fitted import Declared, count, flag, parameter, values
 from plurilabel.graded._measures import mean_absolute_error
 from plurilabel.graded._scale import at_least, consistent, read_grades
@@ -164,11 +164,10 @@ class GradedClassifier(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
 
     def _validate_fit(self, X: Any, y: Any) -> tuple[Any, NDArray[np.int8]]:
         """Validate X and y, remember the form of y, and return X and the cuts."""
-        name = type(self).__name__
         if y is None:
-            raise ValueError(f"{name} requires y to be passed, but the target y is None")
-        params = self.get_params(deep=False)
-        validate_parameter_constraints(self._parameter_constraints, params, name)
+            who = type(self).__name__
+            raise ValueError(f"{who} requires y to be passed, but the target y is None")
+        check_params(self)
         X = self._validate_X(X, reset=True)
         found = read_grades(y, self.grades)
         check_consistent_length(X, found.ranks)

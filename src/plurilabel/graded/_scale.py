@@ -25,11 +25,9 @@ class Grades(NamedTuple):
 
 
 def read_grades(y: Any, grades: ArrayLike | None = None, *, name: str = "y") -> Grades:
-    """Validate grades (n, q), or 1-D for a single label, and find their ranks on the scale.
-
-    ``grades`` is the scale, the lowest grade first; by default the ordered categories of a data
-    frame y, or the integers in y. Error messages call y by ``name``.
-    """
+    """Validate grades (n, q), or 1-D for a single label, and find their ranks on the scale."""
+    # ``grades`` is the scale, the lowest grade first; by default the ordered categories of a data
+    # frame y, or the integers in y. Error messages call y by ``name``.
     if sparse.issparse(y):
         raise ValueError(f"{name} must be dense: grades have no zero that could be left out")
     refuse_masked(y, name)

@@ -1,7 +1,8 @@
 """Inspection: explanations, labels that are probably wrong, plots."""
 
-from plurilabel._core.explanation.contributions import Contributions, Explained
+from plurilabel._core.explanation.contributions import Contributions, Explained, Explanations
 from plurilabel._core.explanation.explain import explain
+from plurilabel._core.explanation.marks import MarkedText
 from plurilabel._core.roster import publish
 from plurilabel.inspection._confusion import LabelConfusionDisplay
 from plurilabel.inspection._cooccurrence import CooccurrenceDisplay
@@ -18,10 +19,12 @@ __all__ = [
     "Contributions",
     "CooccurrenceDisplay",
     "Explained",
+    "Explanations",
     "InstanceScoresDisplay",
     "LabelConfusionDisplay",
     "LabelIssues",
     "LabelScoresDisplay",
+    "MarkedText",
     "PrecisionRecallThresholdDisplay",
     "ReliabilityDisplay",
     "explain",

@@ -67,10 +67,8 @@ def names_of(
 
 
 def opened(estimator: Any, X: Any, Y: Any, label_names: Any) -> tuple[Any, Any, Any, Any]:
-    """An estimator, rows as it takes them, their labels in its order, and the names of labels.
-
-    A model from a file is taken out of its cover, and reads the rows.
-    """
+    """An estimator, rows as it takes them, their labels in its order, and the names of labels."""
+    # A model from a file is taken out of its cover, and reads the rows.
     if hasattr(estimator, "label_sets"):
         known = estimator.label_names
         estimator, X = estimator.estimator, estimator.read(X).X
@@ -133,7 +131,7 @@ def one_label(label: str | int, names: Sequence[str]) -> int:
 
 
 def most_frequent(counts: Array, most: int) -> NDArray[np.intp]:
-    """The labels with the highest counts, of equal ones the first."""
+    """The labels with the highest counts or scores, of equal ones the first."""
     if most < 1:
         raise ValueError(f"max_labels must be at least 1, got {most}")
     return np.argsort(-counts, kind="stable")[:most]

@@ -18,6 +18,7 @@ from plurilabel.inspection._display import (
     Array,
     Display,
     in_order,
+    most_frequent,
     name_inches,
     name_ticks,
     names_of,
@@ -152,9 +153,7 @@ class InstanceScoresDisplay(Display):
 
     def plot(self, *, max_labels: int = 20, ax: Axes | None = None) -> Self:
         """Draw the ``max_labels`` highest scores in ``ax``, or in a new figure."""
-        if max_labels < 1:
-            raise ValueError(f"max_labels must be at least 1, got {max_labels}")
-        shown = np.argsort(-self.scores, kind="stable")[:max_labels]
+        shown = most_frequent(self.scores, max_labels)
         names, scores = [self.label_names[l] for l in shown], self.scores[shown]
         ax = self._begin(ax, (name_inches(names) + 4.5, max(0.24 * len(shown), 1.0) + 1.1))
         at, chosen = np.arange(len(shown)), self.predicted[shown].astype(bool)

@@ -13,6 +13,7 @@ from scipy import sparse
 
 from plurilabel._core.base import check_labels, check_scores, column_names, names_or_default
 from plurilabel._core.blocks import csr_of_rows, dense, row_blocks
+from plurilabel._core.scores import check_count
 from plurilabel._core.unknown import known_part
 from plurilabel.neighbors import ExactIndex, NeighborsIndex, training_neighbors
 
@@ -23,8 +24,7 @@ if TYPE_CHECKING:
 RIDGE = 0.01
 """Share of the mean variance of the residuals that is added to each: keeps the inverse stable."""
 
-BLOCK = 2**18
-"""Entries handled at a time."""
+BLOCK = 2**18  # entries handled at a time
 
 TIES = 1e-3
 """Weight of the score alone in the quality: decides among labels that are equally doubtful."""
@@ -152,9 +152,7 @@ def with_neighbours(
 ) -> tuple[NDArray[np.floating], NDArray[np.floating], Any]:
     """Probabilities averaged with the neighbours' votes, the votes, and how many were known."""
     n = len(given)
-    if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
-        raise ValueError(f"n_neighbors must be an integer of at least 1, got {k!r}")
-    k = min(int(k), n - 1)
+    k = min(check_count(k, "n_neighbors"), n - 1)
     index = (ExactIndex() if index is None else index).fit(X)
     rows = X if hasattr(X, "shape") else np.asarray(X)
     if rows.shape[0] != n:
@@ -203,11 +201,9 @@ def _residuals(
 def _weights(
     given: NDArray[np.int8], unknown: Unknown, p: NDArray[np.floating]
 ) -> NDArray[np.float64]:
-    """Column l holds the weights of the other labels' residuals in that expected of l, (q, q).
-
-    Weights from the even rows are tried on the odd ones, and the other way round: what is
-    expected of label l there is right up to a factor, the slope of the residuals on it.
-    """
+    """Column l holds the weights of the other labels' residuals in that expected of l, (q, q)."""
+    # Weights from the even rows are tried on the odd ones, and the other way round: what is
+    # expected of label l there is right up to a factor, the slope of the residuals on it.
     halves = [(given[h::2], None if unknown is None else unknown[h::2], p[h::2]) for h in (0, 1)]
     R = [_residuals(*half) for half in halves]
     C = [(part.T @ part).astype(np.float64) for part in R]

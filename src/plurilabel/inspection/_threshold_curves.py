@@ -135,9 +135,6 @@ class Curve:
         ax.plot(self.best_cut, self.best_value, "o", **style)
 
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
 MOST_CUTS = 400  # finer than any screen
 
 

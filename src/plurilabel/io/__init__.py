@@ -7,6 +7,7 @@ from plurilabel.io._files import FileFormatError, file_format
 from plurilabel.io._mat import read_mat_bags
 from plurilabel.io._read import read
 from plurilabel.io._sparse_text import read_libsvm, read_xmc, write_libsvm, write_xmc
+from plurilabel.io._table._embed import embed_table
 from plurilabel.io._table._encoder import DateEncoder, word_features
 from plurilabel.io._table._labels import label_matrix, stack_tables
 from plurilabel.io._table._table import FurtherRows, read_further, read_table, write_table
@@ -18,6 +19,7 @@ __all__ = [
     "FurtherRows",
     "TableEncoder",
     "column_kinds",
+    "embed_table",
     "file_format",
     "label_matrix",
     "read",

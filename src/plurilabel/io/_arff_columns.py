@@ -22,13 +22,7 @@ _PAIRS = set(zip([*NO_YES][::2], [*NO_YES][1::2]))  # ("no", "yes") and the like
 
 
 def as_number(text: str) -> float:
-    """Turn a cell into a number; stricter than ``float``, which also takes ``1_000``.
-
-    Examples
-    --------
-    >>> as_number("-1.5e3"), as_number("?")
-    (-1500.0, nan)
-    """
+    """Turn a cell into a number; stricter than ``float``, which also takes ``1_000``."""
     text = text.removeprefix("'")
     if text == "?":
         return math.nan
@@ -164,10 +158,8 @@ class Columns:
     def sparse(
         self, row: NDArray[np.int32], attribute: NDArray[np.int32], code: NDArray[Any], n: int
     ) -> tuple[Entries, Entries]:
-        """Entries of X and Y from the codes in n sparse rows; an omitted code is 0.
-
-        Rows are in order, the attributes of a row need not be.
-        """
+        """Entries of X and Y from the codes in n sparse rows; an omitted code is 0."""
+        # Rows are in order, the attributes of a row need not be.
         row, attribute, value, column = self._entries(row, attribute, code, n)
         label = self.label[attribute]
         stored = value != 0
@@ -221,13 +213,7 @@ class Columns:
 
 @lru_cache(maxsize=64)
 def truth_order(values: tuple[str, ...]) -> bool | None:
-    """Whether no is declared before yes, for values that mean no and yes; None for others.
-
-    Examples
-    --------
-    >>> truth_order(("0", "1")), truth_order(("YES", "NO")), truth_order(("red", "blue"))
-    (True, False, None)
-    """
+    """Whether no is declared before yes, for values that mean no and yes; None for others."""
     small = tuple(value.lower() for value in values)
     if small in (("0",), ("1",)):  # a label that never, or always, applies
         return small == ("0",)

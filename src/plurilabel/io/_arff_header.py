@@ -41,16 +41,13 @@ _ESCAPED = str.maketrans(
 
 
 class Attribute(NamedTuple):
-    """One declared column; ``values`` are those of a nominal attribute.
-
-    ``inside`` are the attributes of a relational one.
-    """
+    """One declared column."""
 
     name: str
     type: str  # number, nominal, string, date or relational
-    values: tuple[str, ...]
+    values: tuple[str, ...]  # of a nominal attribute
     line: int
-    inside: tuple[Attribute, ...] = ()
+    inside: tuple[Attribute, ...] = ()  # the attributes of a relational one
 
 
 class Header(NamedTuple):
@@ -62,24 +59,12 @@ class Header(NamedTuple):
 
 
 def quote(text: str) -> str:
-    r"""A name as it is written in a file: bare if it is a plain word, else in quotes.
-
-    Examples
-    --------
-    >>> print(quote("length"), quote("it's 5% off"))
-    length 'it\'s 5\% off'
-    """
+    r"""A name as it is written in a file: bare if it is a plain word, else in quotes."""
     return text if _BARE.fullmatch(text) else f"'{text.translate(_ESCAPED)}'"
 
 
 def unquote(quoted: str) -> str:
-    r"""The text between the quotes, with WEKA's escapes resolved.
-
-    Examples
-    --------
-    >>> unquote(r"'it\'s 5\% off'")
-    "it's 5% off"
-    """
+    r"""The text between the quotes, with WEKA's escapes resolved."""
     return _ESCAPE.sub(_unescape, quoted[1:-1])
 
 

@@ -252,10 +252,8 @@ def _pairs_per_row(text: bytes, marks: bytes) -> NDArray[np.intp] | None:
 
 
 def _indices_of_ones(text: bytes) -> NDArray[np.int32] | None:
-    """Indices of rows with no other value than 1, the most common kind; None for any others.
-
-    The marks are in order and the rest is digits, so an index ends at each blank.
-    """
+    """Indices of rows with no other value than 1, the most common kind; None for any others."""
+    # The marks are in order and the rest is digits, so an index ends at each blank.
     letters = np.frombuffer(text, np.uint8)
     blank = np.flatnonzero(letters == ord(" "))
     after = letters[blank + 2]

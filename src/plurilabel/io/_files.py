@@ -7,9 +7,10 @@ import io
 import os
 import re
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from functools import cache
+from glob import glob
 from importlib import import_module
 from pathlib import Path
 from pkgutil import walk_packages
@@ -143,6 +144,30 @@ def plain_name(path: AnyPath) -> str:
     return name.encode(errors="backslashreplace").decode()
 
 
+def part_files(path: AnyPath | Sequence[AnyPath]) -> list[str]:
+    """The files of a table: a path, several, or those of a folder or a pattern such as ``*.csv``.
+
+    Examples
+    --------
+    >>> part_files("films.csv"), part_files(["a.csv", "b.csv"])
+    (['films.csv'], ['a.csv', 'b.csv'])
+    """
+    if isinstance(path, list | tuple):
+        return [file for one in path for file in part_files(one)]
+    name = os.fspath(path)  # type: ignore[arg-type]
+    if os.path.isdir(name):
+        inside = (os.path.join(name, file) for file in sorted(os.listdir(name)))
+        hidden = (".", "_")  # as Spark writes them beside the parts
+        found = [file for file in inside if not os.path.basename(file).startswith(hidden)]
+        if not (found := [file for file in found if is_table(file)]):
+            raise FileFormatError(name, None, "expected tables in the folder, got none")
+        return found
+    is_pattern = any(letter in name for letter in "*?[") and not os.path.exists(name)
+    if is_pattern and not (found := sorted(glob(name))):
+        raise FileNotFoundError(f"no file is named like {name}")
+    return found if is_pattern else [name]
+
+
 class Format(NamedTuple):
     """A file format. A module of this package declares its formats in a tuple ``FORMATS``.
 
@@ -173,6 +198,8 @@ def formats() -> dict[str, Format]:
 
 def is_table(path: AnyPath) -> bool:
     """Whether a file is a table, by its name."""
+    if os.path.isdir(path):
+        return True  # of tables, or refused when it is read
     found = file_format(path)
     return found is not None and formats()[found].frame is not None
 
@@ -183,7 +210,7 @@ def file_format(path: AnyPath) -> str | None:
     Examples
     --------
     >>> from plurilabel.io import file_format
-    >>> file_format("films.csv.gz"), file_format("films.xls")
+    >>> file_format("films.csv.gz"), file_format("films.docx")
     ('csv', None)
     """
     suffixes = (suffix.lower() for suffix in reversed(Path(path).suffixes))

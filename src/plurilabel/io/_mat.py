@@ -31,11 +31,9 @@ _CELL_SIZE = 256  # bytes that an array takes in memory beside its numbers
 
 
 def mat_variables(path: AnyPath, wanted: Collection[str]) -> dict[str, Any]:
-    """All variables of a file by name; None for those that are not wanted.
-
-    A matrix is an array, text a list with its rows, and cells are a list of these. Compressed
-    variables may unpack to what :func:`~plurilabel.io._files.most_unpacked` says.
-    """
+    """All variables of a file by name; None for those that are not wanted."""
+    # A matrix is an array, text a list with its rows, and cells are a list of these. Compressed
+    # variables may unpack to what ``most_unpacked`` says.
     with open(path, "rb") as stream:
         content = stream.read()
     return dict(_MatFile(path, content, wanted).variables())

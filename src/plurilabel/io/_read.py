@@ -7,20 +7,25 @@ from pathlib import Path
 from typing import Any
 
 from plurilabel._core.data.dataset import Dataset
-from plurilabel.io._files import AnyPath, file_format, formats
+from plurilabel.io._files import AnyPath, file_format, formats, part_files
 from plurilabel.io._table._table import read_table
 
 
 def read(
-    path: AnyPath, *, labels: str | Sequence[str] | int | None = None, **options: Any
+    path: AnyPath | Sequence[AnyPath],
+    *,
+    labels: str | Sequence[str] | int | None = None,
+    **options: Any,
 ) -> Dataset:
     """Read a file in the format given by its name.
 
     Parameters
     ----------
-    path : str or path
-        ``.arff``, ``.csv``, ``.tsv``, ``.parquet``, ``.jsonl``, ``.json``, ``.svm``, ``.libsvm``,
-        ``.txt`` or ``.xmc`` (extreme classification); each also with ``.gz``.
+    path : str, path or sequence of them
+        ``.arff``, ``.csv``, ``.tsv``, ``.parquet``, ``.jsonl``, ``.json``, ``.xlsx``, ``.svm``,
+        ``.libsvm``, ``.txt`` or ``.xmc`` (extreme classification); each but Excel also with
+        ``.gz``. A table may be in several files: a list, a folder or a pattern such as
+        ``rows/*.parquet``.
     labels : optional
         Which columns are labels, as in :func:`read_arff` and :func:`read_table`. The other
         formats have their own place for labels.
@@ -45,7 +50,10 @@ def read(
     ...     io.read(path, labels="tags")
     Dataset 'films': 1 instance, 2 features, 2 labels
     """
-    name, found = Path(path).name, file_format(path)
+    first = part_files(path)[0]
+    name, found = Path(first).name, file_format(first)
+    if found is None and Path(first).suffix.lower() in (".xls", ".xlsb", ".ods", ".numbers"):
+        raise ValueError(f"{name} is not read; save it as .xlsx or .csv")
     if found is None:
         suffixes = sorted(suffix for form in formats().values() for suffix in form.suffixes)
         raise ValueError(f"{name} must end in one of {', '.join(suffixes)} (and .gz)")
@@ -60,4 +68,4 @@ def read(
         )
     if isinstance(labels, int):
         raise ValueError(f"labels must name columns of {name}, got the number {labels}")
-    return read_table(path, labels=labels, **{"format": found, **options})
+    return read_table(path, labels=labels, **options)

@@ -257,10 +257,8 @@ class XmcBlock(NamedTuple):
 
 
 def xmc_blocks(path: AnyPath, n_rows: int) -> list[XmcBlock]:
-    """The rows of a file in the text format, a number of them at a time.
-
-    The file is read once for the ends of its lines; the rows are parsed when a block is read.
-    """
+    """The rows of a file in the text format, a number of them at a time."""
+    # The file is read once for the ends of its lines; the rows are parsed when a block is read.
     with open(path, "rb") as stream:
         if stream.read(2) == b"\x1f\x8b":
             problem = "a gzipped file cannot be read in blocks: unpack it first"

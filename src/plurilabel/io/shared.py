@@ -4,13 +4,13 @@ from plurilabel.io._files import formats, is_table, opened
 from plurilabel.io._mat import mat_variables
 from plurilabel.io._sparse_text import xmc_blocks
 from plurilabel.io._table._csv import header_separator, sniff
-from plurilabel.io._table._encoder import imputer, uncentred
-from plurilabel.io._table._frame import CellError, check_escapes, table_module
-from plurilabel.io._table._kinds import has_identifier
+from plurilabel.io._table._encoder import imputer, is_dense, uncentred
+from plurilabel.io._table._frame import CellError, check_escapes, open_frame, table_module
+from plurilabel.io._table._kinds import needs_encoding, typed_frame
 from plurilabel.io._table._labels import tag_column
 from plurilabel.io._table._notation import MISSING, CellReader
 from plurilabel.io._table._rows import in_order
-from plurilabel.io._table._table import frame_writer
+from plurilabel.io._table._table import encoded, frame_writer
 from plurilabel.io._table._table_encoder import (
     as_table,
     is_texts,
@@ -25,20 +25,24 @@ __all__ = [
     "CellReader",
     "as_table",
     "check_escapes",
+    "encoded",
     "formats",
     "frame_writer",
-    "has_identifier",
     "header_separator",
     "imputer",
     "in_order",
+    "is_dense",
     "is_table",
     "is_texts",
     "kinds_text",
     "mat_variables",
+    "needs_encoding",
+    "open_frame",
     "opened",
     "sniff",
     "table_module",
     "tag_column",
+    "typed_frame",
     "uncentred",
     "unseen_categories",
     "without_known_words",

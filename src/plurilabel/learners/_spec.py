@@ -3,51 +3,32 @@
 from __future__ import annotations
 
 import ast
-import difflib
 import inspect
-import re
 from collections.abc import Callable, Mapping
 from functools import cache
 from importlib import import_module
 from types import EllipsisType
 from typing import Any
 
-from sklearn.base import is_classifier
+from sklearn.base import clone, is_classifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import MaxAbsScaler
 
+from plurilabel._core.names import (
+    SKLEARN,
+    check_labels_learned,
+    no_learner,
+    parsed,
+    separated,
+)
 from plurilabel._core.roster import estimators, find_estimator
 from plurilabel._core.roster import learners as roster
 from plurilabel._core.words import similar
 from plurilabel.learners.transformation import TransformationClassifier
 from plurilabel.metrics import get_scorer
 from plurilabel.model_selection import IterativeStratifiedKFold
-
-SKLEARN = {
-    "decomposition": "PCA TruncatedSVD",
-    "dummy": "DummyClassifier",
-    "ensemble": "ExtraTreesClassifier GradientBoostingClassifier HistGradientBoostingClassifier "
-    "RandomForestClassifier",
-    "feature_extraction.text": "TfidfTransformer",
-    "feature_selection": "SelectKBest SelectPercentile VarianceThreshold",
-    "impute": "KNNImputer SimpleImputer",
-    "linear_model": "LogisticRegression Perceptron RidgeClassifier SGDClassifier",
-    "multiclass": "OneVsRestClassifier",
-    "multioutput": "MultiOutputClassifier",
-    "naive_bayes": "BernoulliNB ComplementNB GaussianNB MultinomialNB",
-    "neighbors": "KNeighborsClassifier",
-    "neural_network": "MLPClassifier",
-    "preprocessing": "Binarizer KBinsDiscretizer MaxAbsScaler MinMaxScaler Normalizer "
-    "PolynomialFeatures PowerTransformer QuantileTransformer RobustScaler StandardScaler",
-    "svm": "SVC LinearSVC",
-    "tree": "DecisionTreeClassifier ExtraTreeClassifier",
-}
-"""Estimators of scikit-learn that may be named, by module."""
-
-# a name may be anything that is not part of a learner: "ML-kNN, k = 7" needs no quotes
-_NAMED = re.compile(r"(?P<name>[^='\"(\[{|]*[^='\"(\[{|\s])\s*=(?P<learner>[^=].*)", re.DOTALL)
 
 
 def learner_names() -> list[str]:
@@ -69,13 +50,7 @@ def find_class(name: str) -> type:
         module = known[name]
         found: type = getattr(import_module(module), name) if module else find_estimator(name)
         return found
-    folded = {other.lower(): other for other in known}
-    near = difflib.get_close_matches(name.lower(), folded, n=1)
-    if near:
-        hint = f"did you mean {folded[near[0]]}?"
-    else:
-        hint = f"there are {', '.join(learner_names())}, and scikit-learn's usual ones"
-    raise ValueError(f"unknown learner {name!r}; {hint}")
+    raise ValueError(no_learner(name))
 
 
 @cache
@@ -130,7 +105,7 @@ def make_learner(text: str, *, measure: str = "f1", cv: int = 3) -> Any:
     ...
     ValueError: MLkNN has no parameter 'k'; it has n_neighbors, smoothing, metric, index, ...
     """
-    return _made(_parsed(text), text, measure, cv)
+    return _made(parsed(text), text, measure, cv)
 
 
 def make_learners(text: str, *, measure: str = "f1", cv: int = 3) -> dict[str, Any]:
@@ -156,10 +131,9 @@ def make_learners(text: str, *, measure: str = "f1", cv: int = 3) -> dict[str, A
     {'forest': MLRandomForest(n_estimators=50), 'MLkNN(7)': MLkNN(n_neighbors=7)}
     """
     table: dict[str, Any] = {}
-    for part in _separated(text):
-        found = _NAMED.fullmatch(part)
-        node = _parsed(found["learner"] if found else part)
-        name = found["name"] if found else ast.unparse(node)
+    for name, part in separated(text):
+        node = parsed(part)
+        name = name or ast.unparse(node)
         if name in table:
             raise ValueError(f"the learner {name} is named twice")
         table[name] = _made(node, ast.unparse(node), measure, cv)
@@ -168,43 +142,12 @@ def make_learners(text: str, *, measure: str = "f1", cv: int = 3) -> dict[str, A
     return table
 
 
-def _separated(text: str) -> list[str]:
-    """The parts between the commas that are outside brackets and quotes."""
-    parts, depth, quote = [""], 0, ""
-    for letter in text:
-        if quote:
-            quote = "" if letter == quote else quote
-        elif letter in "'\"":
-            quote = letter
-        depth += 0 if quote else (letter in "([{") - (letter in ")]}")
-        if letter == "," and not depth and not quote:
-            parts.append("")
-        else:
-            parts[-1] += letter
-    parts = [part.strip() for part in parts]
-    return parts if parts[-1] else parts[:-1]  # a comma may come last
-
-
-def _parsed(text: str) -> ast.expr:
-    depth = 0
-    for letter in text:
-        depth += (letter in "([{") - (letter in ")]}")
-        if depth > 30:
-            raise ValueError("the learner is nested too deeply: more than 30 brackets are open")
-    try:
-        return ast.parse(text.strip(), mode="eval").body
-    except (SyntaxError, ValueError) as error:
-        why = error.msg if isinstance(error, SyntaxError) else str(error)
-        raise ValueError(
-            f"{text!r} is not a learner: {why}; write it like MLkNN(n_neighbors=7)"
-        ) from None
-
-
 class _Candidates(list[Any]):
     """Values to choose from; a parameter that holds them is searched."""
 
 
 def _made(node: ast.expr, text: str, measure: str, cv: int) -> Any:
+    check_labels_learned(node)
     learner = _estimator(node)
     grid = _grid(learner)
     learner.set_params(**{name: values[0] for name, values in grid.items()})
@@ -398,3 +341,19 @@ def parts_of(value: Any, *, known_only: bool = False) -> list[Any]:
             return []
         return [value, *parts_of(value.get_params(deep=False), known_only=known_only)]
     return [value] if hasattr(value, "split") and hasattr(value, "random_state") else []
+
+
+def wrapped(learner: Any, wrap: Callable[[Any], tuple[Any, str]]) -> tuple[Any, str]:
+    """What ``wrap`` puts around a learner, and the prefix that its parameters then have.
+
+    Around the learner of a grid search, so that everything is learned in each of its folds.
+    """
+    if not isinstance(learner, GridSearchCV):
+        return wrap(learner)
+    inner, prefix = wrapped(learner.estimator, wrap)
+    grids = learner.param_grid
+    grid = [
+        {prefix + name: values for name, values in one.items()}
+        for one in ([grids] if isinstance(grids, Mapping) else grids)
+    ]
+    return clone(learner).set_params(estimator=inner, param_grid=grid), prefix

@@ -1,6 +1,6 @@
 """Helpers of the learners that streams and comparisons use, too."""
 
-from plurilabel.learners._spec import parts_of
+from plurilabel.learners._spec import parts_of, wrapped
 from plurilabel.learners.lazy._neighbor_labels import posterior, ratio
 
-__all__ = ["parts_of", "posterior", "ratio"]
+__all__ = ["parts_of", "posterior", "ratio", "wrapped"]

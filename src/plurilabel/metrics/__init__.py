@@ -9,6 +9,7 @@ from plurilabel.metrics._auc import *
 from plurilabel.metrics._calibration import expected_calibration_error
 from plurilabel.metrics._evaluate import Evaluation, MeasureSums, PerLabel, evaluate, per_label
 from plurilabel.metrics._label_sets import *
+from plurilabel.metrics._prediction_powered import prediction_powered
 from plurilabel.metrics._ranking import *
 from plurilabel.metrics._registry import (
     MEASURES,
@@ -24,7 +25,7 @@ __all__ = [
     "MEASURES", "Evaluation", "Measure", "MeasureSums", "PerLabel", "RunningMeasures", "Scorer",
     "evaluate",
     "expected_calibration_error", "get_measure", "get_scorer", "label_scores", "measure_names",
-    "per_label",
+    "per_label", "prediction_powered",
 ]  # fmt: skip
 __all__ += _auc.__all__
 __all__ += _label_sets.__all__

@@ -157,12 +157,10 @@ def _half_wins_by_search(few: NDArray[Any], many: NDArray[Any]) -> int:
 
 
 def _wins_by_sorting(values: NDArray[Any], positive: NDArray[np.int64]) -> int | None:
-    """Wins from one sort of integers, which is vectorised and much faster than searching.
-
-    Each float is mapped to an integer of the same order, whose lowest bit is then replaced: 1 for
-    a positive, 0 for a negative. If a positive and a negative agree in all other bits, they may be
-    tied or not; the result is None, and the caller has to count in another way.
-    """
+    """Wins from one sort of integers, which is vectorised and much faster than searching."""
+    # Each float is mapped to an integer of the same order, whose lowest bit is then replaced: 1
+    # for a positive, 0 for a negative. If a positive and a negative agree in all other bits, they
+    # may be tied or not; the result is None, and the caller has to count in another way.
     key = np.add(values, 0.0, dtype=np.float64).view(np.int64)  # -0.0 becomes 0.0
     key ^= (key >> 63) & np.int64(2**63 - 1)  # all bits but the sign
     key &= -2  # all but the lowest

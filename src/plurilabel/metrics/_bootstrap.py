@@ -28,17 +28,19 @@ Array = NDArray[Any]
 FloatArray = NDArray[np.float64]
 
 
-def intervals_of(
+def samples_of(
     measures: Sequence[Measure],
     terms: Mapping[str, Terms],
     Y: LabelMatrix,
     Z: LabelMatrix | None,
     S: ScoreMatrix | None,
     n_samples: int,
-    confidence: float,
     random_state: Any,
-) -> dict[str, tuple[float, float]]:
-    """Interval of each measure; ``terms`` has those of means over instances."""
+) -> dict[str, FloatArray]:
+    """Values of each measure in bootstrap samples; ``terms`` has those of means over instances.
+
+    The same random state draws the same rows for any other labels or scores of as many rows.
+    """
     n = Y.shape[0]
     rng = check_random_state(random_state)
     columns: Any = None if S is None else _columns_of(Y, S)
@@ -57,10 +59,10 @@ def intervals_of(
             else:
                 values = _auc(measure, W, *columns)
             sampled[measure.name].append(values)
-    return {name: _interval(np.concatenate(v), confidence) for name, v in sampled.items()}
+    return {name: np.concatenate(values) for name, values in sampled.items()}
 
 
-def _interval(values: FloatArray, confidence: float) -> tuple[float, float]:
+def percentiles(values: FloatArray, confidence: float) -> tuple[float, float]:
     """Percentiles of the samples in which the measure is defined."""
     values = values[~np.isnan(values)]
     if len(values) == 0:
@@ -161,10 +163,8 @@ class _Column:
 
 
 def _columns_of(Y: LabelMatrix, S: ScoreMatrix) -> tuple[list[_Column], _Column]:
-    """The column of each label, and all entries of the matrix as one column.
-
-    Unknown labels have no entries; with sparse scores there are none.
-    """
+    """The column of each label, and all entries of the matrix as one column."""
+    # Unknown labels have no entries; with sparse scores there are none.
     n_labels: tuple[int | None, int | None]
     if sparse.issparse(S):
         ends, row, score, relevant = stored_by_label(Y, S)

@@ -11,11 +11,13 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from plurilabel._core.base import LabelMatrix, column_names, names_or_default
+from plurilabel._core.compat import import_extra
 from plurilabel._core.html import html_table
+from plurilabel._core.names import ALIASES
 from plurilabel._core.scores import check_count
 from plurilabel._core.words import aligned, counted
 from plurilabel.metrics._auc import auc_of, label_auc
-from plurilabel.metrics._bootstrap import intervals_of
+from plurilabel.metrics._bootstrap import percentiles, samples_of
 from plurilabel.metrics._inputs import (
     ScoreMatrix,
     Terms,
@@ -79,6 +81,24 @@ class Evaluation(_Table, dict[str, float]):
         super().__init__(values)
         self.intervals, self.confidence = dict(intervals or {}), confidence
         self.note, self.n_unknown = note, n_unknown
+
+    def __missing__(self, name: str) -> float:
+        if name in ALIASES:  # as scikit-learn spells it
+            return self[ALIASES[name]]
+        raise KeyError(name)
+
+    def worse_than(self, bounds: Mapping[str, float]) -> list[str]:
+        """The measures that are below their bounds, or above for a loss; NaN is worse, too."""
+        for name in bounds:
+            if name not in self and name not in ALIASES:
+                raise ValueError(f"{name} is not among the measures: {', '.join(self)}")
+        return [
+            name
+            for name, bound in bounds.items()
+            if not (
+                self[name] >= bound if get_measure(name).greater_is_better else self[name] <= bound
+            )
+        ]
 
     def to_frame(self) -> Any:
         """A pandas data frame with a row per measure: value and, with intervals, low and high."""
@@ -172,13 +192,13 @@ def evaluate(
         check_count(bootstrap, "bootstrap")
     if not 0 < confidence < 1:
         raise ValueError(f"confidence must lie strictly between 0 and 1, got {confidence!r}")
-    given = _checked("evaluate", Y_true, scores, labels, top, propensities)
-    Y, Z, S, *_, measures = given
-    result = {measure.name: given.value(measure) for measure in measures}
+    given = checked_inputs("evaluate", Y_true, scores, labels, top, propensities)
+    Y = given.Y
+    result = {measure.name: given.value(measure) for measure in given.measures}
     intervals = None
     if bootstrap is not None:
-        terms = {one.name: given.terms(one) for one in measures if one.average == "instances"}
-        intervals = intervals_of(measures, terms, Y, Z, S, bootstrap, confidence, random_state)
+        sampled = given.samples(bootstrap, random_state)
+        intervals = {name: percentiles(values, confidence) for name, values in sampled.items()}
     n_unknown = getattr(Y, "n_unknown", 0)
     note = _note(Y.shape[0], _count_without_labels(Y), n_unknown)
     return Evaluation(result, intervals, confidence if intervals else None, note, n_unknown)
@@ -207,8 +227,13 @@ class _Given(NamedTuple):
         assert self.counts is not None
         return value_of_counts(measure, self.counts)
 
+    def samples(self, n_samples: int, random_state: Any) -> dict[str, NDArray[np.float64]]:
+        """Values of all measures in bootstrap samples of the instances."""
+        terms = {m.name: self.terms(m) for m in self.measures if m.average == "instances"}
+        return samples_of(self.measures, terms, self.Y, self.Z, self.S, n_samples, random_state)
 
-def _checked(
+
+def checked_inputs(
     caller: str, Y_true: Any, scores: Any, labels: Any, top: Sequence[int], propensities: Any
 ) -> _Given:
     if scores is None and labels is None:
@@ -293,7 +318,7 @@ class MeasureSums:
     ) -> Self:
         """Sum up some rows; parameters as in :func:`~plurilabel.metrics.evaluate`."""
         scores, is_labels = _as_floats(scores)
-        given = _checked("MeasureSums", Y_true, scores, labels, top, propensities)
+        given = checked_inputs("MeasureSums", Y_true, scores, labels, top, propensities)
         Y, counts, table = given.Y, given.counts, None
         n, q = Y.shape
         terms = {
@@ -359,27 +384,31 @@ def _as_floats(scores: Any) -> tuple[Any, bool]:
 class PerLabel(_Table, dict[str, NDArray[Any]]):
     """Columns by name, with one entry per label: a dict that prints as a table.
 
-    The names of the labels are in ``label_names``.
+    The names of the labels are in ``label_names``. In a table of something else, ``of`` says of
+    what.
     """
 
     def __init__(
-        self, columns: Mapping[str, NDArray[Any]] = {}, label_names: Sequence[str] = ()
+        self,
+        columns: Mapping[str, NDArray[Any]] = {},
+        label_names: Sequence[str] = (),
+        of: str = "label",
     ) -> None:
         super().__init__(columns)
-        self.label_names = list(label_names)
+        self.label_names, self.of = list(label_names), of
         more = len(self.label_names) - _SHOWN
-        self.note = f"... and {more} more labels" if more > 0 else ""
+        self.note = f"... and {more} more {of}s" if more > 0 else ""
 
     def to_frame(self) -> Any:
         """A pandas data frame with one row per label."""
-        return _data_frame(self, self.label_names, "label")
+        return _data_frame(self, self.label_names, self.of)
 
     def _table(self) -> list[list[str]]:
         rows = []
         for j, name in enumerate(self.label_names[:_SHOWN]):
             cells = [column[j] for column in self.values()]
             rows.append([name, *(f"{c:.4f}" if isinstance(c, float) else str(c) for c in cells)])
-        return [["label", *self], *rows]
+        return [[self.of, *self], *rows]
 
 
 def per_label(
@@ -439,9 +468,5 @@ def per_label(
 
 
 def _data_frame(columns: Mapping[str, Any], index: Sequence[str], index_name: str) -> Any:
-    """A pandas data frame, or an error that says how to install pandas."""
-    try:
-        import pandas as pd
-    except ImportError:
-        raise ImportError("to_frame needs pandas: pip install 'plurilabel[table]'") from None
+    pd = import_extra("pandas", "to_frame", "table")
     return pd.DataFrame(columns, index=pd.Index(index, name=index_name))

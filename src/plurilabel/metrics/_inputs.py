@@ -42,10 +42,8 @@ def check_true(Y_true: Any) -> LabelMatrix:
 def check_predicted(
     Y_true: Any, Y_pred: Any, *, name: str = "Y_pred"
 ) -> tuple[LabelMatrix, LabelMatrix]:
-    """True and predicted labels, both as int8, of the same shape.
-
-    Both may be lists of tags: the labels are then those that occur in either, sorted by name.
-    """
+    """True and predicted labels, both as int8, of the same shape."""
+    # Both may be lists of tags: the labels are then those that occur in either, sorted by name.
     if is_tags(Y_true) and _may_be_tags(Y_pred):
         known = sorted({*tag_matrix(Y_true)[1], *tag_matrix(Y_pred)[1]})
         Y_true, Y_pred = tag_matrix(Y_true, known)[0], tag_matrix(Y_pred, known)[0]
@@ -65,11 +63,9 @@ def _may_be_tags(labels: Any) -> bool:
 def check_scored(
     Y_true: Any, scores: Any, *, first: bool = False
 ) -> tuple[LabelMatrix, ScoreMatrix]:
-    """True labels, and scores of the same shape: finite numbers, dense or CSR.
-
-    With ``first``, only the first labels of a ranking matter: sparse scores may then have unknown
-    labels, which are dropped.
-    """
+    """True labels, and scores of the same shape: finite numbers, dense or CSR."""
+    # With ``first``, only the first labels of a ranking matter: sparse scores may then have
+    # unknown labels, which are dropped.
     Y_known, unknown = known_part(Y_true)
     Y = check_true(Y_known)
     refuse_labels(scores)
@@ -102,10 +98,8 @@ def stored_relevance(Y: LabelMatrix, S: sparse.csr_array) -> NDArray[np.bool_]:
 
 
 def split_known(Y: LabelMatrix) -> tuple[LabelMatrix, Any, Any]:
-    """Labels, 0 where unknown, and the numbers of known labels by instance and by label.
-
-    The numbers are None if all labels are known.
-    """
+    """Labels, 0 where unknown, and the numbers of known labels by instance and by label."""
+    # The numbers are None if all labels are known.
     if not isinstance(Y, UnknownLabels):
         return Y, None, None
     (n, q), unknown = Y.shape, Y.unknown
@@ -120,11 +114,9 @@ def check_top(top: Sequence[int] | int) -> list[int]:
 
 
 def check_beta(beta: float) -> float:
-    """Weight of recall against precision: a positive number.
-
-    From 1e15 on, F is the recall to the last digit: larger numbers are clipped, so that their
-    squares do not overflow.
-    """
+    """Weight of recall against precision: a positive number."""
+    # From 1e15 on, F is the recall to the last digit: larger numbers are clipped, so that their
+    # squares do not overflow.
     if not isinstance(beta, Real) or not np.isfinite(beta) or beta <= 0:
         raise ValueError(f"beta must be a positive number, got {beta!r}")
     return min(float(beta), 1e15)

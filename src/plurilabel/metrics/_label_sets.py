@@ -84,20 +84,15 @@ The counts are numbers or arrays that broadcast. A ratio 0/0 is 0. Higher is bet
 
 @dataclass(frozen=True)
 class SetCounts:
-    """Sizes of the true set, the predicted set and their intersection, both ways.
+    """Sizes of the true set, the predicted set and their intersection; only known labels count."""
 
-    ``true, pred, both`` count the labels of each instance (n,); ``label_true, label_pred,
-    label_both`` the instances of each label (q,). Only known labels count; ``known`` and
-    ``label_known`` are their numbers, None if all labels are known.
-    """
-
-    true: NDArray[np.int64]
+    true: NDArray[np.int64]  # labels of each instance, (n,)
     pred: NDArray[np.int64]
     both: NDArray[np.int64]
-    label_true: NDArray[np.int64]
+    label_true: NDArray[np.int64]  # instances of each label, (q,)
     label_pred: NDArray[np.int64]
     label_both: NDArray[np.int64]
-    known: Any = None
+    known: Any = None  # known labels of each instance; None if all are known
     label_known: Any = None
 
     @property
@@ -125,10 +120,8 @@ def confusion(true: Any, pred: Any, both: Any, n: Any) -> tuple[NDArray[Any], ..
 
 
 def count_sets(Y: LabelMatrix, Z: LabelMatrix) -> SetCounts:
-    """Count a pair of label matrices, in blocks of rows; sparse pairs stay sparse.
-
-    Predictions of unknown labels do not count.
-    """
+    """Count a pair of label matrices, in blocks of rows; sparse pairs stay sparse."""
+    # Predictions of unknown labels do not count.
     if isinstance(Y, UnknownLabels):
         known_labels, known, label_known = split_known(Y)
         Z = UnknownLabels(Z, Y.unknown).Y

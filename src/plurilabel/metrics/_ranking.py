@@ -375,26 +375,16 @@ def worth_of(propensities: ArrayLike | None, q: int) -> Worth:
 
 @dataclass(frozen=True)
 class Ranking:
-    """Properties of the ranking of each instance.
+    """Properties of the ranking of each instance."""
 
-    q : number of labels; an array with the number of known labels if some are unknown
-    size : number of relevant labels
-    last : 0-based position of the relevant label ranked last
-    wrong : pairs (relevant, irrelevant) with the relevant label not strictly above
-    precisions : sum over relevant labels of the precision at their rank
-    hit : (n, K) whether each of the first K labels is relevant
-    gain, best : (n, K) worth of each of the first K labels, and of the best possible list; None
-        without propensities
-    """
-
-    q: Any
-    size: NDArray[np.int64]
-    last: NDArray[np.int64]
-    wrong: NDArray[np.float64]
-    precisions: NDArray[np.float64]
-    hit: NDArray[np.bool_]
-    gain: Any = None
-    best: Any = None
+    q: Any  # number of labels; an array with the number of known ones if some are unknown
+    size: NDArray[np.int64]  # number of relevant labels
+    last: NDArray[np.int64]  # 0-based position of the relevant label ranked last
+    wrong: NDArray[np.float64]  # pairs with the relevant label not strictly above
+    precisions: NDArray[np.float64]  # sum over relevant labels of the precision at their rank
+    hit: NDArray[np.bool_]  # (n, K), whether each of the first K labels is relevant
+    gain: Any = None  # (n, K), worth of each of the first K labels; None without propensities
+    best: Any = None  # (n, K), that of the best possible list
 
     @cached_property
     def labelled(self) -> NDArray[np.float64]:
@@ -423,10 +413,8 @@ class Ranking:
 
 
 def rank(Y: LabelMatrix, S: ScoreMatrix, n_top: int, worth: Worth) -> Ranking:
-    """Rank the labels of every instance, in blocks of rows.
-
-    In a tie the irrelevant labels come first, then those of least worth.
-    """
+    """Rank the labels of every instance, in blocks of rows."""
+    # In a tie the irrelevant labels come first, then those of least worth.
     n, q = Y.shape
     Y, known, _ = split_known(Y)
     size = Y.sum(axis=1, dtype=np.int64)
@@ -456,11 +444,9 @@ def _gains(Y: LabelMatrix, top: Array, worth: Worth) -> tuple[Any, Any]:
 
 
 def sort_against(values: Array, grade: Array) -> tuple[Array, Array | None]:
-    """Grades in descending order of the values, the lower grade first in a tie; and tie ends.
-
-    The second result is the last place of the tie that each place belongs to, or None if there
-    are no ties. Values of -inf are padding: they come last and are not tied.
-    """
+    """Grades in descending order of the values, the lower grade first in a tie; and tie ends."""
+    # The second result is the last place of the tie that each place belongs to, or None if there
+    # are no ties. Values of -inf are padding: they come last and are not tied.
     order = np.argsort(values, axis=1)[:, ::-1]
     grade = np.take_along_axis(grade, order, axis=1)
     values = np.sort(values, axis=1)[:, ::-1]  # faster than taking them in order
@@ -523,10 +509,8 @@ def _parts(Y: LabelMatrix, S: ScoreMatrix, n_top: int, grade_of: Array | None) -
 
 
 def padded_rows(indptr: Array, data: Array, grade: Array, min_width: int) -> Iterator[Part]:
-    """Rows of a CSR matrix as small dense blocks, padded with -inf and grade 0.
-
-    Rows of similar length go together, so that one long row does not widen the others.
-    """
+    """Rows of a CSR matrix as small dense blocks, padded with -inf and grade 0."""
+    # Rows of similar length go together, so that one long row does not widen the others.
     length = np.diff(indptr)
     # One more entry, for all places beyond the end of a row.
     data, grade = np.append(data, data.dtype.type(-np.inf)), np.append(grade, grade.dtype.type(0))

@@ -17,8 +17,8 @@ from typing import Any, Literal, TypeAlias, TypeVar
 
 import numpy as np
 
+from plurilabel._core.names import check_measure
 from plurilabel._core.scores import label_scores
-from plurilabel._core.words import similar
 
 Kind: TypeAlias = Literal["labels", "scores"]
 Average: TypeAlias = Literal["instances", "macro", "micro"]
@@ -168,8 +168,9 @@ def get_measure(name: str) -> Measure:
     Parameters
     ----------
     name : str
-        One of :func:`measure_names`. For the measures at k, a number may take the place of k:
-        ``"precision@3"`` has the function with ``k=3``.
+        One of :func:`measure_names`, or a name of scikit-learn's such as ``"f1_micro"``. For the
+        measures at k, a number may take the place of k: ``"precision@3"`` has the function with
+        ``k=3``.
 
     Examples
     --------
@@ -178,17 +179,15 @@ def get_measure(name: str) -> Measure:
     False
     >>> get_measure("precision@1").function([[1, 0]], [[0.2, 0.1]])
     1.0
+    >>> get_measure("f1_macro").name
+    'macro_f1'
     """
+    if name not in MEASURES:
+        name = check_measure(name, list(MEASURES))
     if name in MEASURES:
         return MEASURES[name]
-    base, at, k = name.partition("@")
-    known = MEASURES.get(f"{base}@k")
-    if not at or known is None or not k.isdecimal() or int(k) < 1:
-        close = similar(name, list(MEASURES))
-        hint = "" if close is None else f"; did you mean {close}?"
-        there = f"{', '.join(MEASURES)} (a number in place of k)"
-        raise ValueError(f"name must be one of {there}, got {name!r}{hint}")
-    return replace(known.at(int(k)), name=name)
+    base, _, k = name.partition("@")
+    return replace(MEASURES[f"{base}@k"].at(int(k)), name=name)
 
 
 def usual_measures(
@@ -227,7 +226,8 @@ def check_measures(
     """
     if measures is None:
         return [one.name for one in usual_measures()]
-    names = [measures] if isinstance(measures, str) else list(measures)
+    given = [measures] if isinstance(measures, str) else list(measures)
+    names = [get_measure(name).name for name in given]
     if not names:
         raise ValueError("measures must name at least one measure, got none")
     for name in names:
@@ -289,7 +289,8 @@ def get_scorer(name: str, **params: Any) -> Callable[[Any, Any, Any], float]:
     >>> search.fit(X, Y).best_params_
     {'n_neighbors': 15}
     """
-    missing = set(get_measure(name).parameters) - set(params)
+    measure = get_measure(name)
+    name, missing = measure.name, set(measure.parameters) - set(params)
     if "k" in missing:
         example = f"{name[:-1]}5"
         raise ValueError(f"name must have a number in place of k, such as {example}, got {name!r}")

@@ -9,11 +9,8 @@ from plurilabel.model_selection._kfold import (
 )
 
 __all__ = [
-    "IterativeStratifiedGroupKFold",
-    "IterativeStratifiedKFold",
-    "IterativeStratifiedShuffleSplit",
-    "RepeatedIterativeStratifiedKFold",
-    "stratified_split",
-]
+    "IterativeStratifiedGroupKFold", "IterativeStratifiedKFold", "IterativeStratifiedShuffleSplit",
+    "RepeatedIterativeStratifiedKFold", "stratified_split",
+]  # fmt: skip
 
 publish(globals())

@@ -151,13 +151,7 @@ def _parts(
 def part_sizes(
     n: int, sizes: Sequence[float | None], *, names: Sequence[str] | None = None
 ) -> list[int]:
-    """Numbers of rows for sizes given as fractions, as numbers or as None (the rest).
-
-    Examples
-    --------
-    >>> part_sizes(11, (0.8, 0.1, 0.1)), part_sizes(11, (None, 3)), part_sizes(11, (0.5, 2))
-    ([7, 2, 2], [8, 3], [5, 2])
-    """
+    """Numbers of rows for sizes given as fractions, as numbers or as None (the rest)."""
     if isinstance(sizes, Real | str) or not hasattr(sizes, "__len__") or len(sizes) < 2:
         raise ValueError(f"sizes must have an entry for each of two or more parts, got {sizes!r}")
     sizes = list(sizes)

@@ -35,29 +35,11 @@ def splits_by(
 ) -> list[Split]:
     """Row numbers of training and test parts, for any ``cv`` that scikit-learn knows.
 
-    Parameters
-    ----------
-    cv : int, cross-validation splitter, iterable of pairs of row numbers, or None
-        An int is a number of folds, of whole groups if there are any; None stands for 5.
-    X, y : n rows and their labels
-    groups : array-like of shape (n,), default=None
-        Rows of one group are never on both sides of a split: it is an error if ``cv`` separates
-        them.
-    stratify : bool, default=True
-        Whether folds, given by their number, are stratified. Folds that are not give an unbiased
-        estimate: the labels of a test part do not depend on those of its training part.
-    random_state : int, default=None
-        Seed of the folds; None deals the rows in their order.
-    **metadata : dict
-        Other parameters of ``cv.split``.
-
-    Examples
-    --------
-    >>> Y = np.array([[1, 0], [1, 0], [0, 1], [0, 1]])
-    >>> [test.tolist() for _, test in splits_by(2, Y, Y)]
-    [[0, 2], [1, 3]]
-    >>> [test.tolist() for _, test in splits_by(2, Y, Y, groups=["a", "a", "b", "b"])]
-    [[0, 1], [2, 3]]
+    An int is a number of folds, of whole groups if there are any; None stands for 5. It is an
+    error if another ``cv`` separates the rows of a group. ``stratify`` and ``random_state`` are
+    about folds given by their number; without a seed the rows are dealt in their order. Folds that
+    are not stratified give an unbiased estimate: the labels of a test part do not depend on those
+    of its training part.
     """
     n = y.shape[0] if hasattr(y, "shape") else len(y)
     if groups is not None:
@@ -85,15 +67,8 @@ def splits_by(
 def held_out_rows(
     n: int, share: float, groups: Any = None, *, ordered: bool = False, random_state: int
 ) -> Split:
-    """Rows to learn from and rows to measure on: at random, whole groups, or the last ones.
-
-    Not stratified: a figure that is measured on the rows is then one for new rows.
-
-    Examples
-    --------
-    >>> held_out_rows(5, 0.4, ordered=True, random_state=0)
-    (array([0, 1, 2]), array([3, 4]))
-    """
+    """Rows to learn from and rows to measure on: at random, whole groups, or the last ones."""
+    # Not stratified: a figure that is measured on the rows is then one for new rows.
     sizes = part_sizes(n, (1 - share, share))
     if ordered:
         return np.arange(sizes[0]), np.arange(sizes[0], n)

@@ -70,17 +70,9 @@ def group_numbers(groups: Any) -> NDArray[np.intp]:
 def deal_rows(
     Y: sparse.csr_array, sizes: Ints, random_state: np.random.RandomState | None = None
 ) -> Ints:
-    """Deal the rows of Y (n, q), in canonical CSR, to parts of exactly the given sizes.
-
-    Returns the part of each row. The sizes sum to n. Without ``random_state``, rows with equal
-    label sets are dealt in order.
-
-    Examples
-    --------
-    >>> Y = sparse.csr_array([[1, 0], [1, 0], [1, 1], [1, 1], [0, 0], [0, 0]])
-    >>> deal_rows(Y, np.array([3, 3]))
-    array([0, 1, 0, 1, 0, 1])
-    """
+    """Deal the rows of Y (n, q), in canonical CSR, to parts of exactly the given sizes."""
+    # Returns the part of each row. The sizes sum to n. Without ``random_state``, rows with equal
+    # label sets are dealt in order.
     Y = _used_labels(Y)
     if random_state is None:
         return _deal_in_order(Y, sizes)
@@ -98,19 +90,10 @@ def deal_block(
     got: Ints,
     random_state: np.random.RandomState | None = None,
 ) -> Ints:
-    """Deal a block of rows to parts that have some rows already; return the part of each.
-
-    ``sizes`` (k,) and ``weight`` (q,), the number of rows divided by those with each label, are
-    those of all rows. ``got`` (q + 1, k) counts the rows with each label that each part has, and
-    in its last row all rows; it is updated.
-
-    Examples
-    --------
-    >>> got = np.zeros((2, 2), dtype=int)
-    >>> Y, weight = sparse.csr_array([[1], [1], [0], [0]]), np.array([4.0])
-    >>> deal_block(Y, np.array([4, 4]), weight, got), deal_block(Y, np.array([4, 4]), weight, got)
-    (array([0, 1, 0, 1]), array([0, 1, 0, 1]))
-    """
+    """Deal a block of rows to parts that have some rows already; return the part of each."""
+    # ``sizes`` (k,) and ``weight`` (q,), the number of rows divided by those with each label, are
+    # those of all rows. ``got`` (q + 1, k) counts the rows with each label that each part has, and
+    # in its last row all rows; it is updated.
     n, k = Y.shape[0], len(sizes)
     tie = np.arange(n) if random_state is None else random_state.permutation(n)
     order = np.lexsort((tie, -(Y @ weight)))  # rows with many and rare labels first
@@ -179,11 +162,9 @@ def _deal_label_sets(Y: sparse.csr_array, key: NDArray[np.uint64], sizes: Ints) 
 
 
 def _cycle(sizes: Ints, most: int) -> Ints:
-    """Shares of the smallest number of rows that divides in proportion to the sizes.
-
-    A size that is one row off counts as right, because sizes are rounded: folds of 34, 33 and 33
-    rows have the cycle 1, 1, 1. So dealing in cycles can overfill a part, but only by one row.
-    """
+    """Shares of the smallest number of rows that divides in proportion to the sizes."""
+    # A size that is one row off counts as right, because sizes are rounded: folds of 34, 33 and 33
+    # rows have the cycle 1, 1, 1. So dealing in cycles can overfill a part, but only by one row.
     n = sizes.sum()
     for m in range(max(1, n // (sizes.max() + 1)), most + 1):
         share = np.rint(m * sizes / n).astype(np.intp)
@@ -200,10 +181,8 @@ def _deal_one_by_one(
     sizes: Ints,
     filled: Ints,
 ) -> list[int]:
-    """Parts of ``count[s]`` rows with label set s, for one set after the other.
-
-    Plain lists: for the few numbers of one row they are several times as fast as arrays.
-    """
+    """Parts of ``count[s]`` rows with label set s, for one set after the other."""
+    # Plain lists: for the few numbers of one row they are several times as fast as arrays.
     load = ((got + 0.5) / sizes * weight[:, None]).tolist()  # [label][part]: (got + 1/2) / want
     row_load = ((filled + 0.5) / sizes).tolist()
     room = (sizes - filled).tolist()
@@ -236,11 +215,9 @@ def _exchange(
     sizes: Ints,
     part: Ints,
 ) -> None:
-    """Exchange rows that differ in one label where that makes the label more even, in place.
-
-    No other label and no size changes. The last rows were dealt to the room that was left, so a
-    few labels can be a row or two off.
-    """
+    """Exchange rows that differ in one label where that makes the label more even, in place."""
+    # No other label and no size changes. The last rows were dealt to the room that was left, so a
+    # few labels can be a row or two off.
     got = _label_counts(Y, part, len(sizes))
     excess = got - np.outer(got.sum(axis=1), sizes / len(part))
     by_label = None
@@ -273,17 +250,9 @@ def deal_groups(
     shares: NDArray[np.float64],
     random_state: np.random.RandomState | None = None,
 ) -> Ints:
-    """Deal rows to parts with about the given shares of all rows, never splitting a group.
-
-    Returns the part of each row. Groups are numbered from 0; ``random_state`` breaks ties between
-    groups and between parts.
-
-    Examples
-    --------
-    >>> Y = sparse.csr_array([[1, 0], [0, 1], [0, 1], [1, 0]])
-    >>> deal_groups(Y, np.array([0, 0, 1, 2]), np.array([0.5, 0.5]))
-    array([0, 0, 1, 1])
-    """
+    """Deal rows to parts with about the given shares of all rows, never splitting a group."""
+    # Returns the part of each row. Groups are numbered from 0; ``random_state`` breaks ties
+    # between groups and between parts.
     Y, n, k = _used_labels(Y), len(group), len(shares)
     members = sparse.csr_array((np.ones(n), group, np.arange(n + 1))).T  # (groups, n)
     counts = sparse.csr_array(members @ sparse.hstack([Y, np.ones((n, 1))], format="csr"))

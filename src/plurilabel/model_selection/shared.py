@@ -11,13 +11,6 @@ from plurilabel.model_selection._splits import (
 from plurilabel.model_selection._stratification import deal_block, group_numbers, label_sets
 
 __all__ = [
-    "Split",
-    "deal_block",
-    "group_numbers",
-    "groups_for",
-    "held_out_rows",
-    "label_sets",
-    "part_sizes",
-    "routed_splitter",
-    "splits_by",
-]
+    "Split", "deal_block", "group_numbers", "groups_for", "held_out_rows", "label_sets",
+    "part_sizes", "routed_splitter", "splits_by",
+]  # fmt: skip

@@ -2,19 +2,26 @@
 
 from plurilabel._core.roster import publish
 from plurilabel.models._file import ModelFileError, load_model, save_model
+from plurilabel.models._issues import find_issues
 from plurilabel.models._model import Model
 from plurilabel.models._model_rows import ModelRows
 from plurilabel.models._parts import load_parts, save_parts
-from plurilabel.models._train import TrainingEvent, train
-from plurilabel.models.onnx import to_onnx
+from plurilabel.models._refine import calibrate, guarantee
+from plurilabel.models._train import train
+from plurilabel.models._train_events import TrainingEvent
+from plurilabel.models.onnx import not_exportable, to_onnx
 
 __all__ = [
     "Model",
     "ModelFileError",
     "ModelRows",
     "TrainingEvent",
+    "calibrate",
+    "find_issues",
+    "guarantee",
     "load_model",
     "load_parts",
+    "not_exportable",
     "save_model",
     "save_parts",
     "to_onnx",

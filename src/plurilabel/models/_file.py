@@ -37,6 +37,7 @@ from plurilabel.models._large import mapped, with_large, without_large, write
 from plurilabel.models._model import Model
 from plurilabel.models._params import make_safe
 from plurilabel.models._sound import CHECKED, check_sound, parts_of, unchecked
+from plurilabel.text.shared import TextEncoder
 
 FORMAT = 1
 LONGEST_WORD = 150  # an array of words has room for the longest in each place
@@ -49,11 +50,11 @@ class ModelFileError(ValueError):
 
 
 def save_model(
-    path: str | os.PathLike[str], model: Model | Any, *, compress: bool | int = False
+    model: Model | Any, path: str | os.PathLike[str], *, compress: bool | int = False
 ) -> None:
     """Save a model as a skops file that appears whole or not at all.
 
-    This is ``plurilabel.save``.
+    This is ``plurilabel.save``; the order is that of :func:`joblib.dump`.
 
     :func:`skops.io.load` can load the estimator in it, too. Beside it the file has a text,
     ``plurilabel.json``, with what the estimator does not know: names, and how tables are read.
@@ -61,11 +62,11 @@ def save_model(
 
     Parameters
     ----------
-    path : str or path
-        Ends in ``.skops``.
     model : Model or fitted estimator
         An estimator becomes a model by :meth:`Model.of`, which takes the names of features and
         labels from it.
+    path : str or path
+        Ends in ``.skops``.
     compress : bool or int from 0 to 9, default=False
         Whether the file is compressed, at this level; True is 3. It is smaller then, but cannot be
         mapped into memory by ``load``. A model that would shrink to less than a twentieth is
@@ -83,32 +84,21 @@ def save_model(
     >>> learner = plurilabel.MLkNN(7).fit(data.X[:500], data.Y[:500])
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = pathlib.Path(folder, "digits.skops")
-    ...     plurilabel.save(path, learner)
+    ...     plurilabel.save(learner, path)
     ...     model = plurilabel.load(path)
     >>> model.predict(data.X[500:502])
     [('square', 'five or more', 'has a loop'), ('even', 'prime')]
     """
     sio = _skops()
-    if not isinstance(path, str | os.PathLike):
-        raise TypeError(f"path must be a path, got {type(path).__name__}: save(path, model)")
+    if isinstance(model, str | os.PathLike) or not isinstance(path, str | os.PathLike):
+        got = f"{type(model).__name__} and {type(path).__name__}"
+        raise TypeError(f"expected a model and then a path, save(model, path), got {got}")
     path = os.fspath(path)
-    if isinstance(model, DaskLazyClassifier):
-        raise TypeError(
-            "a DaskLazyClassifier is saved in blocks: plurilabel.models.save_parts(folder, "
-            "learner), or save(path, learner.gather())"
-        )
-    if not isinstance(model, Model):
-        model = Model.of(model)
     if not path.lower().endswith(".skops"):
         raise ValueError(f"a model file must end in .skops, got {path!r}")
     if not isinstance(compress, int) or not 0 <= compress <= 9:
         raise ValueError(f"compress must be True, False or from 0 to 9, got {compress!r}")
-    check_is_fitted(model.estimator)
-    for part in parts_of(model.estimator):
-        entry = learners().get(type(part).__name__) if isinstance(part, BaseEstimator) else None
-        if entry and entry.unsaved:
-            raise ValueError(f"a model file cannot hold a {entry.name}: {entry.unsaved}")
-    check_sound(model.estimator)
+    model = _checked_model(model)
     with _words_as_arrays(model.estimator):
         try:
             small, arrays = without_large(model.estimator)
@@ -133,6 +123,24 @@ def save_model(
             stream.seek(0)
             stream.truncate()
             write(stream, content, arrays, about, 0)
+
+
+def _checked_model(model: Model | Any) -> Model:
+    """A model that a file can hold."""
+    if isinstance(model, DaskLazyClassifier):
+        raise TypeError(
+            "a DaskLazyClassifier is saved in blocks: plurilabel.models.save_parts(learner, "
+            "folder), or save(learner.gather(), path)"
+        )
+    if not isinstance(model, Model):
+        model = Model.of(model)
+    check_is_fitted(model.estimator)
+    for part in parts_of(model.estimator):
+        entry = learners().get(type(part).__name__) if isinstance(part, BaseEstimator) else None
+        if entry and entry.unsaved:
+            raise ValueError(f"a model file cannot hold a {entry.name}: {entry.unsaved}")
+    check_sound(model.estimator)
+    return model
 
 
 def load_model(path: str | os.PathLike[str], *, mmap_mode: Literal["r"] | None = None) -> Model:
@@ -176,7 +184,7 @@ def load_model(path: str | os.PathLike[str], *, mmap_mode: Literal["r"] | None =
     >>> tree = plurilabel.LabelTree(1, random_state=0).fit(data.X, data.Y)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = pathlib.Path(folder, "tree.skops")
-    ...     plurilabel.save(path, tree)
+    ...     plurilabel.save(tree, path)
     ...     model = plurilabel.load(path, mmap_mode="r")
     ...     (model.estimator.predict_top(data.X[:9]) != tree.predict_top(data.X[:9])).nnz
     0
@@ -203,6 +211,9 @@ def load_model(path: str | os.PathLike[str], *, mmap_mode: Literal["r"] | None =
         for part in parts_of(estimator):
             make_safe(part)
         check_sound(estimator)
+        for part in parts_of(estimator):
+            if isinstance(part, TextEncoder) and hasattr(part, "probes_"):
+                part.check_model()
         model = _model(about, estimator)
     except (ModelFileError, OSError):
         raise

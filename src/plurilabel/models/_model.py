@@ -6,15 +6,12 @@ import os
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
-from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.exceptions import NotFittedError
-from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import Pipeline
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
@@ -24,16 +21,16 @@ from plurilabel._core.base import CUTS, default_feature_names, names_or_default
 from plurilabel._core.blocks import dense, naming_text, row_blocks
 from plurilabel._core.compat import safe_indexing
 from plurilabel._core.data.dataset import Dataset
-from plurilabel._core.explanation.contributions import Contributions
+from plurilabel._core.explanation.contributions import Contributions, Explanations
 from plurilabel._core.explanation.explain import explain
 from plurilabel._core.html import html_table
 from plurilabel._core.words import counted, shortened
+from plurilabel.evaluation import write_model_report
 from plurilabel.io import TableEncoder
-from plurilabel.models._model_rows import ModelRows, read_rows, rows_digest
+from plurilabel.models._layers import AROUND, around, inside, kept, layers, renamed
+from plurilabel.models._model_rows import ModelRows, read_rows, row_texts, rows_digest
 from plurilabel.thresholds import ThresholdStrategy, never_empty
-from plurilabel.wrappers import ThresholdClassifier
 
-AROUND = (Pipeline, ThresholdClassifier, GridSearchCV)  # what a learner is put into
 _SCORES_AT_ONCE = 5_000_000  # rows times labels
 
 
@@ -238,7 +235,7 @@ class Model:
         -------
         list
             What ``explain`` of the learner inside returns, with the model's label names;
-            ``print`` shows an entry.
+            ``print`` shows an entry, or all.
         """
         X = self._read(rows).X
         return self.explanations(X, feature_names=feature_names, reference=reference)
@@ -259,10 +256,20 @@ class Model:
                 feature_names=feature_names,
                 reference=reference,
             )
-        return [
-            replace(one, label_names=self.label_names) if isinstance(one, Contributions) else one
-            for one in found
-        ]
+        texts = self.texts_in(X)
+        (words,) = texts.values() if len(texts) == 1 else [[None] * len(found)]
+        return Explanations(
+            replace(one, label_names=self.label_names, text=text or one.text)
+            if isinstance(one, Contributions)
+            else one
+            for one, text in zip(found, words)
+        )
+
+    def texts_in(self, X: Any) -> dict[str, list[str]]:
+        """The columns of text of rows that :meth:`read` has read."""
+        kinds = {} if self.encoder is None else io.column_kinds(self.encoder)
+        columns = [name for name, kind in kinds.items() if kind == "text" and hasattr(X, "iloc")]
+        return {name: X[name].fillna("").tolist() for name in columns}
 
     def label_sets(self, X: Any) -> list[tuple[str, ...]]:
         """Label sets by name of rows that :meth:`read` has read."""
@@ -355,7 +362,11 @@ class Model:
             yield safe_indexing(X, rows)
 
     def evaluate(
-        self, rows: ModelRows, *, per_label: bool = False
+        self,
+        rows: ModelRows,
+        *,
+        per_label: bool = False,
+        report: str | os.PathLike[str] | None = None,
     ) -> tuple[metrics.Evaluation, dict[str, Any] | None]:
         """Measures on rows that :meth:`read` has read with labels.
 
@@ -365,6 +376,8 @@ class Model:
             If they have a published test part, only that is used.
         per_label : bool, default=False
             Whether the counts and measures of each label are returned, too.
+        report : path, default=None
+            Write an HTML page here: :func:`plurilabel.evaluation.write_model_report`.
 
         Returns
         -------
@@ -377,6 +390,13 @@ class Model:
         scores = scores_or_none(self.estimator, X, Y.shape[1])
         labels = self.estimator.predict(X)
         table = metrics.per_label(Y, scores, labels, self.label_names) if per_label else None
+        if report is not None:
+            kinds = {} if self.encoder is None else io.column_kinds(self.encoder)
+            texts = [name for name, kind in kinds.items() if kind == "text"]
+            names, shown = self.label_names, row_texts(X, texts)
+            title = f"Evaluation of {type(self.learner).__name__}"
+            about: Any = {"title": title, "label_names": names, "instances": shown}
+            write_model_report(report, Y, scores, labels, rows=rows.test, **about)
         return metrics.evaluate(Y, scores, labels), table
 
     # rows ---------------------------------------------------------------------------------------
@@ -389,13 +409,14 @@ class Model:
         sep: str | None = None,
         embeddings: str | os.PathLike[str] | Any = None,
         empty_labels: Literal["unknown", "absent"] | None = None,
+        sheet: str | None = None,
     ) -> ModelRows:
         """Read rows as the estimator takes them.
 
         Parameters
         ----------
         source : path, Dataset, data frame, list of records, array or sparse matrix
-            A file in any format that :func:`plurilabel.io.read` knows. Its columns are found by
+            Files in any format that :func:`plurilabel.io.read` knows. Their columns are found by
             name, whatever their order; others are left out. Those of arrays and of LIBSVM and
             extreme classification files have no names and are taken in their order. A model of
             texts takes a list or a column of them.
@@ -408,6 +429,8 @@ class Model:
             Ready-made vectors of the rows of a table, if the model was learned with such.
         empty_labels : {"unknown", "absent"}, default=None
             What an empty cell of a label column means, as for :func:`plurilabel.io.read_table`.
+        sheet : str, default=None
+            Name of the sheet of an Excel file.
 
         Returns
         -------
@@ -420,6 +443,7 @@ class Model:
             sep=sep,
             embeddings=embeddings,
             empty_labels=empty_labels,
+            sheet=sheet,
         )
 
     @property
@@ -457,58 +481,3 @@ def scores_or_none(estimator: Any, X: Any, q: int) -> Any:
     if not (hasattr(estimator, "predict_proba") or hasattr(estimator, "decision_function")):
         return None
     return metrics.label_scores(estimator, X, n_labels=q)
-
-
-# the layers of an estimator -------------------------------------------------------------------
-
-
-def inside(estimator: Any) -> Any:
-    """The fitted estimator inside a search or a wrapper; None if it is neither."""
-    inner = getattr(estimator, "estimator_", getattr(estimator, "best_estimator_", None))
-    if not hasattr(inner, "fit"):
-        return None
-    try:  # a forest has an estimator_ as well, a pattern for its trees
-        check_is_fitted(inner)
-    except NotFittedError:
-        return None
-    return inner
-
-
-def layers(estimator: Any) -> Iterator[Any]:
-    """An estimator, what is inside it, and so on to the learner."""
-    while estimator is not None:
-        yield estimator
-        estimator = estimator[-1] if isinstance(estimator, Pipeline) else inside(estimator)
-
-
-def around(estimator: Any, learner: Any) -> Any:
-    """Shallow copies of what is around a learner, around another one."""
-    if not isinstance(estimator, AROUND):
-        return learner
-    same = copy(estimator)
-    if isinstance(same, Pipeline):
-        (*before, (name, last)) = same.steps
-        same.steps = [*before, (name, around(last, learner))]
-    else:
-        name = "estimator_" if hasattr(same, "estimator_") else "best_estimator_"
-        setattr(same, name, around(getattr(same, name), learner))
-    return same
-
-
-def kept(estimator: Any, attribute: str) -> Iterator[Any]:
-    """Values of this attribute in the layers, from the outside in."""
-    return (getattr(part, attribute) for part in layers(estimator) if hasattr(part, attribute))
-
-
-def renamed(estimator: Any, names: Sequence[str]) -> Any:
-    """A shallow copy in which the learner has these label names: it may not have seen any."""
-    same = copy(estimator)
-    if len(getattr(same, "label_names_", ())) == len(names):
-        same.label_names_ = np.array(list(names), dtype=object)
-    if isinstance(same, Pipeline):
-        (*before, (name, last)) = same.steps
-        same.steps = [*before, (name, renamed(last, names))]
-    elif (inner := inside(same)) is not None:
-        name = "estimator_" if hasattr(same, "estimator_") else "best_estimator_"
-        setattr(same, name, renamed(inner, names))
-    return same

@@ -246,6 +246,22 @@ def _columns_by_name(M: Any, names: Sequence[str], wanted: Sequence[str]) -> Any
     return result
 
 
+def row_texts(X: Any, texts: Any) -> list[str] | None:
+    """Rows of a table as text: its columns of text, or all of them; None for other data."""
+    if not hasattr(X, "iloc"):
+        return None
+    if texts:
+        return X[list(texts)].fillna("").astype(str).agg(" | ".join, axis=1).tolist()
+    names = list(X.columns)[:8]
+    return [
+        ", ".join(
+            f"{name} {cell:.4g}" if isinstance(cell, float) else f"{name} {cell}"
+            for name, cell in zip(names, row)
+        )
+        for row in X[names].itertuples(index=False)
+    ]
+
+
 # remarks --------------------------------------------------------------------------------------
 
 

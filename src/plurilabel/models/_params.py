@@ -47,10 +47,11 @@ _TEXT: dict[str, Callable[[str], bool]] = {
     **dict.fromkeys(
         (
             "categorical", "categorical_features", "categories", "class_weight", "classes",
-            "constant", "drop", "estimators", "fill_value", "grades", "interaction_cst", "kinds",
-            "missing_values", "monotonic_cst", "outlier_label", "parents", "portfolio",
-            "pos_label", "sep", "separator", "steps", "stop_words", "text", "transform_input",
-            "transformer_list", "transformer_weights", "transformers", "vocabulary", "written",
+            "constant", "descriptions", "drop", "estimators", "fill_value", "grades",
+            "interaction_cst", "kinds", "missing_values", "monotonic_cst", "outlier_label",
+            "parents", "portfolio", "pos_label", "sep", "separator", "steps", "stop_words",
+            "text", "transform_input", "transformer_list", "transformer_weights", "transformers",
+            "vocabulary", "written",
         ),
         _is_any,
     ),
@@ -60,6 +61,9 @@ _TEXT: dict[str, Callable[[str], bool]] = {
     ),
     "device": _is(r"auto|cpu|mps|cuda(?::\d{1,3})?"),
     "dtype": _is(r"float(?:16|32|64)|u?int(?:8|16|32|64)|bool|object"),
+    # of an encoder of text: looked up below the working directory or the cache of models, and
+    # never downloaded
+    "model": _is(r"\w[\w.-]{0,95}(?:/\w[\w.-]{0,95})?"),
     "encoding": _is(r"utf-?8(?:-sig)?|ascii|latin-?1|cp125\d|iso-?8859-\d{1,2}"),
     "threshold": _is(r"(?:[\d.]{1,20}\s*\*\s*)?(?:mean|median)"),
     "token_pattern": _is(_TOKENS),
@@ -69,7 +73,7 @@ _TEXT: dict[str, Callable[[str], bool]] = {
 _NEVER = {"input": ("filename", "file")}
 """Options that lead to files."""
 
-_RESET = {"memory": None}
+_RESET = {"cache": None, "memory": None}
 """Parameters that no answer depends on, and their values in a model that was loaded."""
 
 _GRIDS = ("param_grid", "param_distributions")
@@ -79,7 +83,7 @@ _GRIDS = ("param_grid", "param_distributions")
 def make_safe(part: Any) -> None:
     """Set parameters of a part of a loaded model that no answer depends on to safe values.
 
-    Caches are unpickled. Jobs take memory: there are at most as many as cores.
+    Caches are unpickled, or written. Jobs take memory: there are at most as many as cores.
     """
     if not isinstance(part, BaseEstimator):
         return

@@ -22,7 +22,7 @@ _ABOUT, _LEARNER = "parts.json", "learner.skops"
 _DENSE, _SPARSE = ".npy", ".npz"
 
 
-def save_parts(folder: str | os.PathLike[str], learner: DaskLazyClassifier) -> None:
+def save_parts(learner: DaskLazyClassifier, folder: str | os.PathLike[str]) -> None:
     """Save a fitted learner on Dask to a folder, with a file for each block of its instances.
 
     The workers write the blocks, so that the folder must be one that all of them see. Each file
@@ -31,10 +31,10 @@ def save_parts(folder: str | os.PathLike[str], learner: DaskLazyClassifier) -> N
 
     Parameters
     ----------
-    folder : str or path
-        Made if needed; it must not hold a learner already.
     learner : DaskLazyClassifier
         Fitted.
+    folder : str or path
+        Made if needed; it must not hold a learner already.
 
     See Also
     --------
@@ -50,7 +50,7 @@ def save_parts(folder: str | os.PathLike[str], learner: DaskLazyClassifier) -> N
     >>> X = da.from_array([[0.0], [1.0], [5.0], [6.0]], chunks=(2, 1))
     >>> learner = DaskLazyClassifier(MLkNN(n_neighbors=1)).fit(X, [[1, 0], [1, 0], [0, 1], [0, 1]])
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     save_parts(folder, learner)
+    ...     save_parts(learner, folder)
     ...     load_parts(folder).predict([[0.5], [7.0]])
     array([[1, 0],
            [0, 1]])
@@ -70,7 +70,7 @@ def save_parts(folder: str | os.PathLike[str], learner: DaskLazyClassifier) -> N
     write = dask.delayed(_write)
     stems = [os.fspath(place.absolute() / _stem(i)) for i in range(len(index.blocks_.parts))]
     names = dask.compute(*(write(stem, part) for stem, part in zip(stems, index.blocks_.parts)))
-    save_model(place / _LEARNER, learner.without_instances())
+    save_model(learner.without_instances(), place / _LEARNER)
     about = {
         "format": FORMAT,
         "width": index.n_features_in_,

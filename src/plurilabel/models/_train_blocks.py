@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,21 +13,22 @@ from scipy import sparse
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from plurilabel._core.blocks import has_missing
 from plurilabel._core.limits import check_size
 from plurilabel._core.records import digest_of
 from plurilabel._core.words import counted
 from plurilabel.distributed import DaskLazyClassifier, evaluate, read, stratified_split
 from plurilabel.distributed.shared import (
     blocks_of,
-    filling_and_scaling,
     import_dask,
     label_counts,
-    transform_blocks,
 )
+from plurilabel.io.shared import imputer, is_table, table_module, typed_frame
 from plurilabel.learners import learner_text, make_learner
 from plurilabel.learners.lazy import MLkNN
 from plurilabel.models._model import Model
-from plurilabel.models._train import Training, most_frequent
+from plurilabel.models._train import Training
+from plurilabel.models._train_data import column_notes, most_frequent
 
 THREADS = "threads"
 PATIENCE = 10  # seconds, for a scheduler to answer
@@ -42,10 +44,10 @@ class BlockTraining(Training):
         """Read, split, fit, measure, fit again, and gather the model."""
         del measure
         scheduler = reading.pop("scheduler")
-        self._refuse_others({**table.pop("columns"), **table, **reading})
+        self._refuse_others(reading)
         given = make_learner(learner) if isinstance(learner, str) else learner
         with _connected(scheduler):
-            self.read(data, labels, reading)
+            self.read(data, labels, reading, **table)
             if given is None:
                 given, learner = self._default()
             scale, lazy = _taken_apart(given)
@@ -53,6 +55,9 @@ class BlockTraining(Training):
             self.tell("plan", f"Learner: {words}")
             if scale and self.is_sparse:
                 raise ValueError("learner: StandardScaler needs dense features; these are sparse")
+            if scale and self.texts:
+                note = "StandardScaler leaves the mean in, since the features are sparse"
+                self.tell("note", f"Note: {note}")
             self._fit(scale, lazy)
         self.notes["learner"] = learner_text(self.estimator)
         # the files are not read again for the digest
@@ -65,19 +70,25 @@ class BlockTraining(Training):
             "threshold": self.threshold,
             "quick": self.quick,
             "time_limit": self.time_limit,
+            "report": self.report,
         }
         for name, value in others.items():
             if value not in (None, False):
                 raise ValueError(f"{name}= does not go with scheduler=")
 
-    def read(self, data: Any, labels: Any, reading: Any, **_: Any) -> None:
-        """Read names and sizes, and tell what the data are."""
+    def read(
+        self, data: Any, labels: Any, reading: Any, *, columns: Any, words: Any, **_: Any
+    ) -> None:
+        """Read names and sizes, and the columns of a table, and tell what the data are."""
         several = [data] if isinstance(data, str | os.PathLike) else list(data)
         self.sources = [os.fspath(path) for path in several]
         with self.step(f"Looking at {counted(len(self.sources), 'file')}"):
             options = {name: reading[name] for name in READING if reading.get(name) is not None}
+            if is_table(self.sources[0]):
+                options["encoder"] = "passthrough"
             self.data = read(self.sources, labels=labels, **options)
         X, Y = self.data.X, self.data.Y
+        self.is_table, self.words, self.texts = "encoder" in options, words, []
         self.columns, (n, d) = labels, X.shape
         self.is_sparse = sparse.issparse(X._meta)  # type: ignore[union-attr]
         if not self.is_sparse:
@@ -87,15 +98,45 @@ class BlockTraining(Training):
                 memory=8.0 * n * d,
                 instead="DaskLazyClassifier and save_parts in Python, which leave it in blocks",
             )
+        if self.is_table:
+            with self.step(f"Reading {counted(d, 'column')}"):
+                frame = self._rows(X)
+                self._tell_apart(frame, columns, options.get("features", ()))
         self.tell(
             "note",
             f"{self.data.name}: {counted(n, 'row')} in "
             f"{counted(X.numblocks[0], 'block')}, "  # type: ignore[union-attr]
-            f"{counted(d, 'feature')}, {counted(Y.shape[1], 'label')}",
+            f"{self._features()}, {counted(Y.shape[1], 'label')}",
         )
+        for note in column_notes(self.data, frame) if self.is_table else ():
+            self.tell("note", f"Note: {note}")
+
+    def _tell_apart(self, frame: Any, columns: Any, wanted: Any) -> None:
+        """Find the kinds of the columns, which all rows show, as in memory."""
+        given: Any = {
+            parameter: [names] if isinstance(names, str) else list(names or ())
+            for parameter, names in columns.items()
+        }
+        for parameter, names in given.items():
+            if missing := [name for name in names if name not in frame]:
+                raise ValueError(f"{parameter} names a column {missing[0]!r}, which is not there")
+        found = typed_frame(frame, list(frame), **given, wanted=wanted)
+        about: Any = {"kinds": found.kinds, "written": found.written, "left_out": found.left_out}
+        self.data = replace(self.data, **about)
+        self.texts = [name for name, kind in found.kinds.items() if kind == "text"]
+        if self.words is not None and not self.texts:
+            raise ValueError("words is for columns of text, got none; name them with text=[...]")
+
+    def _rows(self, X: Any) -> Any:
+        """Rows of a Dask array in this process, which holds those of the model, too."""
+        rows = X.compute()
+        if not self.is_table:
+            return rows
+        names = list(self.data.feature_names)
+        return table_module("pandas").DataFrame(rows, columns=names).infer_objects()
 
     def _default(self) -> tuple[Any, str]:
-        if not self.is_sparse:
+        if not self.is_sparse and not self.texts:
             return make_pipeline(StandardScaler(), MLkNN(10)), "ML-kNN on scaled features"
         return MLkNN(10, metric="cosine"), "ML-kNN, cosine"
 
@@ -114,7 +155,7 @@ class BlockTraining(Training):
             rows = counted(test.shape[0], "row")
             self.test, self.how = np.arange(test.shape[0]), f"{rows} ({share:.0%}, stratified)"
             with self.step(f"Measuring on {rows}"):
-                new = transform_blocks(test, before)
+                new = self._transformed(test, before)
                 self.measures = evaluate(Y_test, fitted.predict_proba(new), fitted.predict(new))
                 self.guessing = _guessed(Y, Y_test)
             if self.refit:
@@ -125,9 +166,42 @@ class BlockTraining(Training):
         self.estimator = make_pipeline(*before, gathered) if before else gathered
 
     def _fitted(self, X: Any, Y: Any, scale: bool, lazy: Any) -> tuple[list[Any], Any]:
-        """The steps before the learner, and the learner, fitted."""
-        before = [] if self.is_sparse else filling_and_scaling(X, scale=scale)
-        return before, DaskLazyClassifier(lazy).fit(transform_blocks(X, before), Y)
+        """The steps before the learner, and the learner, fitted.
+
+        The steps are fitted in this process, so that they are those of one machine to the last
+        bit, and transform the blocks where these are.
+        """
+        before = []
+        if not self.is_sparse:
+            rows = self._rows(X)
+            if self.is_table:
+                before = [self.encoder(imputer())]
+            elif has_missing(rows):
+                before = [imputer()]
+            if scale:
+                before.append(StandardScaler(with_mean=not self.texts))
+            if before:
+                before = [step for _, step in make_pipeline(*before).fit(rows).steps]
+        return before, DaskLazyClassifier(lazy).fit(self._transformed(X, before), Y)
+
+    def _transformed(self, X: Any, steps: list[Any]) -> Any:
+        """Apply the fitted steps to each block of a Dask array."""
+        if not steps:
+            return X
+        names = list(self.data.feature_names) if self.is_table else None
+        d = len(steps[0].get_feature_names_out()) if self.is_table else X.shape[1]
+        meta: Any = np.empty((0, d))
+        meta = sparse.csr_array(meta) if self.texts else meta
+        return X.map_blocks(_transformed, steps, names, chunks=(X.chunks[0], (d,)), meta=meta)
+
+
+def _transformed(block: Any, steps: list[Any], names: list[str] | None) -> Any:
+    """A block of rows after all steps; one with names is part of a table."""
+    if names is not None:
+        block = table_module("pandas").DataFrame(block, columns=names).infer_objects()
+    for step in steps:
+        block = step.transform(block)
+    return block
 
 
 @contextmanager

@@ -21,7 +21,7 @@ from plurilabel._core.compat import versions
 from plurilabel._core.scores import score_method
 from plurilabel.models._model import Model
 
-__all__ = ["load_model", "log_model", "save_model"]
+__all__ = ["load_model", "log_model", "log_run", "save_model"]
 
 FILE = "model.skops"
 TEXT = "text"  # the column of a model that takes texts
@@ -95,6 +95,40 @@ def log_model(model: Model | Any, name: str, **options: Any) -> Any:
         return pyfunc.log_model(name=name, **_parts(model, folder), **_given(model, options))
 
 
+def log_run(model: Model, experiment: str | None = None, *, name: str = "model") -> str:
+    """Log what :func:`plurilabel.models.train` has noted, and the model, as a run.
+
+    Parameters
+    ----------
+    model : Model
+        Trained by :func:`~plurilabel.models.train` or ``plurilabel fit``: its options become
+        parameters, the measures on held-out rows become metrics, such as ``precision_at_3``.
+    experiment : str, default=None
+        Made if there is none of this name; by default the current one.
+    name : str, default="model"
+        Name of the logged model.
+
+    Returns
+    -------
+    str
+        The id of the run.
+    """
+    mlflow = _mlflow("mlflow")
+    if experiment is not None:
+        mlflow.set_experiment(experiment)
+    notes = model.notes
+    told = {key: notes[key] for key in ("learner", "seed", "train_rows") if key in notes}
+    measures = notes.get("held_out", {}).get("measures", {})
+    with mlflow.start_run() as run:
+        mlflow.log_params(
+            {k: str(v)[:500] for k, v in {**told, **notes.get("options", {})}.items()}
+        )
+        values = {k.replace("@", "_at_"): v for k, v in measures.items() if np.isfinite(v)}
+        mlflow.log_metrics(values)
+        log_model(model, name)
+        return str(run.info.run_id)
+
+
 def load_model(uri: str | os.PathLike[str]) -> Model:
     """Load a model that ``save_model`` or ``log_model`` of this module has stored.
 
@@ -161,7 +195,7 @@ def _load_pyfunc(path: str) -> _Served:
 def _parts(model: Model | Any, folder: str) -> dict[str, Any]:
     """The file of a model, and who loads it."""
     data = os.path.join(folder, FILE)
-    models.save_model(data, model)
+    models.save_model(model, data)
     return {"loader_module": __name__, "data_path": data}
 
 

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from plurilabel._core.base import AllOrNothing
 from plurilabel._core.blocks import own
-from plurilabel._core.compat import Interval, StrOptions, validate_parameter_constraints
+from plurilabel._core.compat import Interval, StrOptions, check_params
 from plurilabel.neighbors._distance import Formula, Neighbors, Points
 from plurilabel.neighbors._engines import ranked
 from plurilabel.neighbors._exact_index import validate_points
@@ -85,8 +85,7 @@ class ApproximateIndex(AllOrNothing, BaseEstimator):
         -------
         self
         """
-        params, name = self.get_params(deep=False), type(self).__name__
-        validate_parameter_constraints(self._parameter_constraints, params, name)
+        check_params(self)
         try:
             from pynndescent import NNDescent  # type: ignore[import-not-found,unused-ignore]
         except ImportError as error:

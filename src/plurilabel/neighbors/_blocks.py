@@ -121,11 +121,9 @@ class Across:
     def of_each(
         self, second: Points, k: int, run: Run, limits: tuple[Floats, Floats] | None = None
     ) -> tuple[Neighbors, Neighbors]:
-        """Distances and numbers of the k nearest in the other set, for both sets.
-
-        With ``limits``, distances for the points of both sets, neighbours beyond the limit of a
-        point may be left out: their places at the end of its list have distance inf.
-        """
+        """Distances and numbers of the k nearest in the other set, for both sets."""
+        # With ``limits``, distances for the points of both sets, neighbours beyond the limit of a
+        # point may be left out: their places at the end of its list have distance inf.
         if self.rounded.is_far(second):
             wider = self.rounded.scaled_to(second)
             return Across(self.formula, self.first, None, wider).of_each(second, k, run, limits)
@@ -352,13 +350,11 @@ class Rounded(Frame):
         return Operand(rows, -2.0)
 
     def errors(self, d: int) -> tuple[float, float]:
-        """Largest relative (of h_x + h_y) and absolute error of a product, in any order.
-
-        Rounding of a sum of d + 2 products is at most (d + 2) u times the sum of magnitudes,
-        itself at most 2 (h_x + h_y); rounding the points to the type adds 4 u, centre and h in
-        float64 (d + 4) u of float64. 4 (d + 8) u covers all of it. Magnitudes below the
-        smallest normal number may be lost in each term.
-        """
+        """Largest relative (of h_x + h_y) and absolute error of a product, in any order."""
+        # Rounding of a sum of d + 2 products is at most (d + 2) u times the sum of magnitudes,
+        # itself at most 2 (h_x + h_y); rounding the points to the type adds 4 u, centre and h in
+        # float64 (d + 4) u of float64. 4 (d + 8) u covers all of it. Magnitudes below the smallest
+        # normal number may be lost in each term.
         kind = np.finfo(self.dtype)
         return 4 * (d + 8) * float(kind.eps) / 2, 4 * (d + 8) * float(kind.tiny)
 

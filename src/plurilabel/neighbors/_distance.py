@@ -179,11 +179,9 @@ class Formula:
 
 
 def _unit_rows(X: Points) -> Points:
-    """Rows scaled to length one, and a last column that marks rows of zeros.
-
-    The mark puts rows of zeros at distance 1 from all others also for the engines, which compute
-    Euclidean distances only.
-    """
+    """Rows scaled to length one, and a last column that marks rows of zeros."""
+    # The mark puts rows of zeros at distance 1 from all others also for the engines, which compute
+    # Euclidean distances only.
     X = _tame(X)
     norms = np.sqrt(row_sums(X, 2.0))
     zero = norms == 0
@@ -200,10 +198,8 @@ def _unit_rows(X: Points) -> Points:
 
 
 def _tame(X: Points) -> Points:
-    """Scale rows whose squares could overflow or vanish by a power of two.
-
-    That changes no direction: the cosine distance is right at any magnitude.
-    """
+    """Scale rows whose squares could overflow or vanish by a power of two."""
+    # That changes no direction: the cosine distance is right at any magnitude.
     if isinstance(X, np.ndarray):
         largest = np.maximum(X.max(axis=1, initial=0), -X.min(axis=1, initial=0))
     else:

@@ -37,12 +37,10 @@ Pairs: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 @contextmanager
 def threads(n_jobs: int | None) -> Iterator[Run]:
-    """A ``map`` over ``n_jobs`` threads, with BLAS limited to one thread in each.
-
-    numpy and BLAS release the interpreter lock while they compute. None means as many threads as
-    BLAS would use. That follows the limits that joblib sets in its workers and that a user sets
-    with ``threadpoolctl``.
-    """
+    """A ``map`` over ``n_jobs`` threads, with BLAS limited to one thread in each."""
+    # numpy and BLAS release the interpreter lock while they compute. None means as many threads as
+    # BLAS would use. That follows the limits that joblib sets in its workers and that a user sets
+    # with ``threadpoolctl``.
     with one_blas_thread() as usual:
         n_threads = usual if n_jobs is None else joblib.effective_n_jobs(n_jobs)
         if n_threads == 1:
@@ -309,12 +307,10 @@ def without_self(distances: NDArray[Any], indices: NDArray[Any], own: Integers) 
 
 
 def _first_equal(X: Points, rows: Integers, k: int) -> tuple[Integers, NDArray[np.int64]]:
-    """The rows with at least k duplicates among the others, and the first k of each.
-
-    Comparing all pairs within large groups of duplicates would take long. A row that has k
-    duplicates is among ``rows`` with all of them: each has k others at distance 0, and either
-    found them or is uncertain.
-    """
+    """The rows with at least k duplicates among the others, and the first k of each."""
+    # Comparing all pairs within large groups of duplicates would take long. A row that has k
+    # duplicates is among ``rows`` with all of them: each has k others at distance 0, and either
+    # found them or is uncertain.
     groups: dict[bytes, list[int]] = {}
     for row, key in zip(rows.tolist(), _keys(X, rows)):
         groups.setdefault(key, []).append(row)

@@ -27,12 +27,7 @@ from plurilabel._core.blocks import (
     short_indices,
     stack_rows,
 )
-from plurilabel._core.compat import (
-    BOOLEAN_METRICS,
-    Interval,
-    StrOptions,
-    validate_parameter_constraints,
-)
+from plurilabel._core.compat import BOOLEAN_METRICS, Interval, StrOptions, check_params
 from plurilabel._core.fitted import Declared, check_fitted, count, numbers
 from plurilabel.neighbors._blocks import Blocks, Whole, WholeBlocks
 from plurilabel.neighbors._distance import Formula, Neighbors, Points
@@ -174,8 +169,7 @@ class ExactIndex(AllOrNothing, BaseEstimator):
         -------
         self
         """
-        params, name = self.get_params(deep=False), type(self).__name__
-        validate_parameter_constraints(self._parameter_constraints, params, name)
+        check_params(self)
         if (there := self._on_a_gpu(X, reset=True)) is not None:
             formula = Formula.of(self.metric, self.p)
             engine = None if formula is None else self._device_engine(formula, there)
@@ -469,10 +463,8 @@ def _fastest(formula: Formula, X: Points) -> str:
 
 
 def _tree_pays(formula: Formula, X: NDArray[Any]) -> bool:
-    """Whether a k-d tree is faster; measured on normal data, against products and brute force.
-
-    More features need more points. Many duplicates slow a tree down.
-    """
+    """Whether a k-d tree is faster; measured on normal data, against products and brute force."""
+    # More features need more points. Many duplicates slow a tree down.
     n, d = X.shape
     if formula.p == 2:
         enough = np.log(n / 150) >= d * np.log(2.25)

@@ -97,12 +97,10 @@ def product(left: Points, right: NDArray[Any], out: NDArray[Any] | None = None) 
 
 
 def smallest(rows: Operand | None, columns: Operand, K: int, run: Run) -> Best:
-    """The K columns with the smallest products, for each row; unordered.
-
-    Rows None are the columns themselves, each without itself. Returns the indices (m, K), -1 where
-    fewer than K columns came below the bound, their products (m, K), and bounds (m,): no column
-    left out has a product below its row's.
-    """
+    """The K columns with the smallest products, for each row; unordered."""
+    # Rows None are the columns themselves, each without itself. Returns the indices (m, K), -1
+    # where fewer than K columns came below the bound, their products (m, K), and bounds (m,): no
+    # column left out has a product below its row's.
     asked = columns if rows is None else rows
     if columns.n <= DIRECT_BELOW or columns.n < 8 * K or asked.n * columns.n <= _FEW:
         return _direct(rows, columns, K, run, _least)
@@ -217,11 +215,9 @@ def _direct(
 
 
 def _shares(n: int, K: int) -> tuple[int, int]:
-    """How many of n columns are reduced to their least, and how many such parts there are.
-
-    Columns i, i + parts, i + 2 parts and so on are one part. The K smallest are in those parts
-    whose least values are smallest: K parts are enough.
-    """
+    """How many of n columns are reduced to their least, and how many such parts there are."""
+    # Columns i, i + parts, i + 2 parts and so on are one part. The K smallest are in those parts
+    # whose least values are smallest: K parts are enough.
     together = int(np.sqrt(n / K))
     return (1, n) if together < 3 else (together, n // together)
 
@@ -269,11 +265,9 @@ def _least_in_order(L: NDArray[Any], K: int) -> Best:
 
 
 def _first(L: NDArray[Any], K: int) -> Best:
-    """The K smallest of each row, with the last bits of each value given to its column.
-
-    So the values themselves are partitioned, which processors do several at a time, and take their
-    columns along: ``argpartition`` takes three times as long.
-    """
+    """The K smallest of each row, with the last bits of each value given to its column."""
+    # So the values themselves are partitioned, which processors do several at a time, and take
+    # their columns along: ``argpartition`` takes three times as long.
     n = L.shape[1]
     mask = (1 << (n - 1).bit_length()) - 1
     bits: NDArray[Any] = L.view(np.int32 if L.itemsize == 4 else np.int64)
@@ -357,10 +351,8 @@ class _Search:
         run(self.settle, range(len(self.parts)))
 
     def compare(self, part: slice, i: int, right: Any, other: int | None = None) -> None:
-        """Keep the products of columns ``part`` below the bounds of the rows in block i.
-
-        If the columns are rows too, of block ``other``, their bounds count as well.
-        """
+        """Keep the products of columns ``part`` below the bounds of the rows in block i."""
+        # If the columns are rows too, of block ``other``, their bounds count as well.
         width = right.shape[1]
         bounds = self.bounds[self.parts[i]]
         step = max(64, _CACHE // (width * self.columns.dtype.itemsize))

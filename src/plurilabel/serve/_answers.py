@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -13,11 +13,15 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 
 from plurilabel._core.blocks import dense
+from plurilabel._core.explanation.contributions import Contributions
+from plurilabel._core.explanation.marks import Marker
 from plurilabel._core.records import json_bytes
 from plurilabel._core.words import no_formula
 from plurilabel.models import Model
 from plurilabel.serve._training import Trained
 
+MARKED_LABELS = 30  # for which words are marked: those of the highest scores
+LONGEST_MARKED = 20_000  # letters of a text whose words are marked
 _MOST_SHARED = 12
 _SPARSE = 0.5  # shared features are only named if two rows share less than this part of them
 
@@ -69,14 +73,22 @@ def answered_row(
 
 
 def explained(
-    why: Any, label_names: Sequence[str], wanted: Sequence[str] | None, top: int
+    why: Any,
+    label_names: Sequence[str],
+    wanted: Sequence[str] | None,
+    top: int,
+    texts: Mapping[str, str],
 ) -> dict[str, Any]:
-    """Labels of one row with their largest contributions, the highest score first."""
+    """Labels of one row with their largest contributions, the highest score first.
+
+    The words of ``texts``, by column, are marked for the first labels.
+    """
     scores = np.asarray(why.scores, dtype=np.float64)
     order = np.argsort(-scores, kind="stable").tolist()
     if wanted is not None:
         places = {name: j for j, name in enumerate(label_names)}
         order = [places[name] for name in wanted]
+    markers = _markers(why, texts)
     return {
         "labels": [
             {
@@ -87,10 +99,35 @@ def explained(
                 "parts": [
                     {"part": name, "adds": finite(value)} for name, value in why.top(j, top)
                 ],
+                **(_marks(markers, j) if place < MARKED_LABELS else {}),
             }
-            for j in order
+            for place, j in enumerate(order)
         ]
     }
+
+
+def _markers(why: Any, texts: Mapping[str, str]) -> dict[str, Marker]:
+    """What finds the words of each column of text; nothing for neighbors, which have no words."""
+    if not isinstance(why, Contributions):
+        return {}
+    if not texts and why.text is not None:
+        texts = {"": why.text}
+    several = len(texts) > 1
+    return {
+        name: Marker(why, text, name if several else None)
+        for name, text in texts.items()
+        if len(text) <= LONGEST_MARKED
+    }
+
+
+def _marks(markers: Mapping[str, Marker], j: int) -> dict[str, Any]:
+    """By column, the places of words and what each adds; left out where nothing is marked."""
+    found = {
+        name: [[start, end, finite(adds)] for start, end, adds in marker.marked(j).marks]
+        for name, marker in markers.items()
+    }
+    found = {name: marks for name, marks in found.items() if marks}
+    return {"marks": found} if found else {}
 
 
 def shared_features(now: Trained, X: Any, found: Sequence[Any]) -> list[list[list[str]]]:

@@ -329,7 +329,8 @@ class Service:
         Returns
         -------
         dict
-            ``version``, and in ``rows`` the ``labels`` of each row with score, base and parts.
+            ``version``, and in ``rows`` the ``labels`` of each row with score, base and parts,
+            and ``marks``, the places of words in each column of text and what they add.
             Nearest-neighbor learners add the ``neighbors`` of the row, nearest first.
         """
         now = self.now
@@ -339,7 +340,14 @@ class Service:
             found = now.model.explanations(read.X)
         except (ValueError, TypeError, OverflowError) as error:
             raise self.reader.blamed(error, read) from None
-        told = [answers.explained(why, self.model.label_names, wanted, top) for why in found]
+        columns = now.model.texts_in(read.X)
+        told = [
+            answers.explained(
+                why, self.model.label_names, wanted, top,
+                {name: column[i] for name, column in columns.items()},
+            )
+            for i, why in enumerate(found)
+        ]  # fmt: skip
         if self.training.how == "exact" and found and hasattr(found[0], "neighbors"):
             for one, why, shared in zip(told, found, answers.shared_features(now, read.X, found)):
                 rows_near = now.rows[why.neighbors].tolist()

@@ -38,35 +38,13 @@ if TYPE_CHECKING:
     from plurilabel.streams._stream_classifier import StreamClassifier
 
 __all__ = [
-    "ADWIN",
-    "ArrayLearner",
-    "CountingWindow",
-    "DatasetStream",
-    "Drift",
-    "GeneratedStream",
-    "LabelDependenceStream",
-    "LabelShares",
-    "LivePlot",
-    "MLHoeffdingTree",
-    "MLSAMPkNN",
-    "MovingCentreStream",
-    "NeighborSubspaceEnsemble",
-    "NoChange",
-    "RandomTreeStream",
-    "RegressorLearner",
-    "SelfAdjusting",
-    "Stream",
-    "StreamBinaryRelevance",
-    "StreamClassifier",
-    "StreamClassifierChain",
-    "StreamPrunedSets",
-    "StreamResults",
-    "TableStream",
-    "Watched",
-    "WindowMLkNN",
-    "make_stream_learners",
-    "prequential",
-]
+    "ADWIN", "ArrayLearner", "CountingWindow", "DatasetStream", "Drift", "GeneratedStream",
+    "LabelDependenceStream", "LabelShares", "LivePlot", "MLHoeffdingTree", "MLSAMPkNN",
+    "MovingCentreStream", "NeighborSubspaceEnsemble", "NoChange", "RandomTreeStream",
+    "RegressorLearner", "SelfAdjusting", "Stream", "StreamBinaryRelevance", "StreamClassifier",
+    "StreamClassifierChain", "StreamPrunedSets", "StreamResults", "TableStream", "Watched",
+    "WindowMLkNN", "make_stream_learners", "prequential",
+]  # fmt: skip
 
 _TAGS = {"check_estimator_tags_renamed": "river's base class has a `_more_tags` of its own"}
 _STREAM = _TAGS if find_spec("river") else {}

@@ -214,10 +214,8 @@ class RandomTreeStream(GeneratedStream):
 def _label_sets(
     rng: np.random.Generator, shares: NDArray[np.float64], q: int
 ) -> NDArray[np.bool_]:
-    """A label set for each part of the space, so that every label has about the same share.
-
-    So one concept is about as hard as another, and levels before and after a drift compare.
-    """
+    """A label set for each part of the space, so that every label has about the same share."""
+    # So one concept is about as hard as another, and levels before and after a drift compare.
     sets = np.zeros((len(shares), q), dtype=bool)
     for l in range(q):
         order = rng.permutation(len(shares))

@@ -19,7 +19,7 @@ from sklearn.utils.validation import column_or_1d
 
 from plurilabel._core.base import LabelMatrix, ProbabilisticClassifier
 from plurilabel._core.blocks import dense, is_missing, refuse_masked, row_blocks
-from plurilabel._core.compat import validate_parameter_constraints
+from plurilabel._core.compat import check_params
 from plurilabel._core.fitted import Declared, values
 from plurilabel._core.unknown import UnknownLabels, known_part
 from plurilabel.streams._river import RiverClassifier
@@ -133,9 +133,7 @@ class StreamClassifier(ProbabilisticClassifier, RiverClassifier):
         return zip(self._labels, self.core_.score(self._row(x, grow=False)).tolist())
 
     def _start(self) -> None:
-        validate_parameter_constraints(
-            self._parameter_constraints, self.get_params(deep=False), type(self).__name__
-        )
+        check_params(self)
         core = self._new_core()
         self.columns_: list[Hashable] = []
         self._columns: dict[Hashable, int] = {}
@@ -277,13 +275,7 @@ class StreamClassifier(ProbabilisticClassifier, RiverClassifier):
 
 
 def _as_classes(names: list[Any]) -> NDArray[Any]:
-    """Values of any kinds as an array in which they stay what they are.
-
-    Examples
-    --------
-    >>> _as_classes([1, 2]), _as_classes([1, "new"])
-    (array([1, 2]), array([1, 'new'], dtype=object))
-    """
+    """Values of any kinds as an array in which they stay what they are."""
     array = np.array(names)
     return array if array.tolist() == names else np.fromiter(names, object, len(names))
 
@@ -305,18 +297,7 @@ def _truth(name: Hashable, value: Any) -> int:
 
 
 def numbers(names: Iterable[Hashable], values: list[Any]) -> Floats:
-    """The values of features, checked.
-
-    Examples
-    --------
-    >>> numbers("ab", [1, True])
-    array([1., 1.])
-    >>> numbers("ab", [1, "red"])
-    Traceback (most recent call last):
-    ...
-    ValueError: feature 'b' must be a finite number, got 'red'; encode or impute it first, for \
-instance by river's preprocessing.OneHotEncoder
-    """
+    """The values of features, checked."""
     try:
         row = np.array(values)
         if row.dtype.kind in "biuf" and row.ndim == 1:

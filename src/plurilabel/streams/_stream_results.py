@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from plurilabel._core import records
 from plurilabel._core.compat import import_extra
+from plurilabel._core.names import ALIASES
 from plurilabel._core.records import read_json
 from plurilabel._core.words import counted
 from plurilabel.metrics import get_measure
@@ -123,7 +124,7 @@ class StreamResults:
             One value for each of ``rows``, NaN where there is none.
         """
         self._check("learner", learner, self.learners)
-        found = self.readings["learners"][learner]
+        found, measure = self.readings["learners"][learner], ALIASES.get(measure, measure)
         if measure in ("seconds", "bytes"):
             return np.array(found[measure], dtype=np.float64)
         self._check("measure", measure, self.measures)

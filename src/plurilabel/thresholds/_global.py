@@ -13,6 +13,7 @@ from plurilabel._core.base import LabelMatrix
 from plurilabel._core.blocks import dense, row_blocks
 from plurilabel._core.compat import StrOptions
 from plurilabel._core.fitted import Declared, number
+from plurilabel._core.names import ALIASES
 from plurilabel._core.unknown import known_part
 from plurilabel.metrics import COUNT_MEASURES
 from plurilabel.metrics.shared import CountMeasure
@@ -40,6 +41,8 @@ MEASURES: dict[str, _MeanMeasure] = {
     "subset_accuracy": _MeanMeasure("instances", lambda _tp, fp, fn, _tn: (fp == 0) & (fn == 0)),
 }
 """Measures of a label matrix, named as in plurilabel.metrics; higher is better for all of them."""
+
+_BY_NAME = MEASURES | {name: MEASURES[ours] for name, ours in ALIASES.items() if ours in MEASURES}
 
 
 class GlobalThreshold(ThresholdStrategy):
@@ -78,7 +81,7 @@ class GlobalThreshold(ThresholdStrategy):
 
     _learns_from_known = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "measure": [StrOptions(set(MEASURES)), callable]
+        "measure": [StrOptions(set(_BY_NAME)), callable]
     }
     _fitted: ClassVar[Declared] = {"cut_": number(finite=False)}
 
@@ -87,7 +90,7 @@ class GlobalThreshold(ThresholdStrategy):
 
     def _fit(self, scores: Scores, Y: LabelMatrix) -> None:
         over, of_counts, labelled = (
-            _MeanMeasure("all", self.measure) if callable(self.measure) else MEASURES[self.measure]
+            _MeanMeasure("all", self.measure) if callable(self.measure) else _BY_NAME[self.measure]
         )
         Y, unknown = known_part(Y)
         if unknown is not None and dense(unknown).all():

@@ -23,13 +23,21 @@ _ROUNDING = 1e-9  # alpha (n + 1) need not be a whole number in binary
 
 
 class RiskControl(ThresholdStrategy):
-    """Label sets whose expected loss is at most ``alpha``: conformal risk control.
+    """Label sets whose expected loss is at most ``alpha``, on average or with a confidence.
 
-    The cut is the highest at which the mean loss of the n instances given to ``fit``, with one
-    more instance of the worst loss, is at most ``alpha`` (equation 4 of the paper). It is exact:
-    all cuts are considered, not those of a grid. The guarantee: if the instances given to ``fit``
-    and a new one are exchangeable, the expected loss of the new one's set is at most ``alpha``,
-    whatever the classifier, the distribution and the number of instances.
+    By default this is conformal risk control: the cut is the highest at which the mean loss of
+    the n instances given to ``fit``, with one more instance of the worst loss, is at most
+    ``alpha`` (equation 4 of the paper). It is exact: all cuts are considered, not those of a grid.
+    The guarantee: if the instances given to ``fit`` and a new one are exchangeable, the expected
+    loss of the new one's set is at most ``alpha``, whatever the classifier, the distribution and
+    the number of instances.
+
+    That is a mean over all possible calibration sets. With ``delta``, the sets are
+    risk-controlling (RCPS, Bates et al.): with a probability of at least 1 - ``delta`` over the
+    instances given to ``fit``, which must be independent draws, the expected loss at the cut that
+    they gave is at most ``alpha``. The cut is the highest with an upper confidence bound of the
+    loss of at most ``alpha``: that of Hoeffding and Bentkus, or of Clopper and Pearson for
+    ``"subset"``, whose losses are 0 and 1.
 
     The scores have to come from a classifier that was not trained on these instances:
     ``ThresholdClassifier(fitted, RiskControl(0.1), cv="prefit")``. With out-of-fold scores
@@ -57,12 +65,15 @@ class RiskControl(ThresholdStrategy):
             ``loss(Y_true, sets)`` gets two boolean arrays of shape (n, q) and returns n losses
             between 0 and 1. The loss of an instance must not grow with its set, and must be at
             most ``alpha`` for the set of all labels.
+    delta : float, default=None
+        The probability that the expected loss is higher than ``alpha`` nevertheless; None
+        controls the mean only.
 
     Attributes
     ----------
     cut_ : float
         Labels with scores above it are predicted. Minus infinity, for all labels, where there
-        are too few instances: fewer than 1 / alpha - 1.
+        are too few instances: fewer than 1 / alpha - 1, or than about log(1 / delta) / alpha.
     risk_ : float
         Mean loss at this cut of the instances given to ``fit``.
 
@@ -74,7 +85,8 @@ class RiskControl(ThresholdStrategy):
     References
     ----------
     A. Angelopoulos, S. Bates, A. Fisch, L. Lei, T. Schuster. Conformal risk control. ICLR 2024
-    (arXiv 2208.02814, 2022).
+    (arXiv 2208.02814, 2022). S. Bates, A. Angelopoulos, L. Lei, J. Malik, M. Jordan.
+    Distribution-free, risk-controlling prediction sets. Journal of the ACM 68, 2021.
 
     Examples
     --------
@@ -97,25 +109,45 @@ class RiskControl(ThresholdStrategy):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "alpha": [Interval(Real, 0, 1, closed="neither")],
         "risk": [StrOptions(set(RISKS)), callable],
+        "delta": [Interval(Real, 0, 1, closed="neither"), None],
     }
     _fitted: ClassVar[Declared] = {"cut_": number(finite=False), "risk_": number()}
 
-    def __init__(self, alpha: float = 0.1, *, risk: str | Callable[..., Any] = "recall"):
+    def __init__(
+        self,
+        alpha: float = 0.1,
+        *,
+        risk: str | Callable[..., Any] = "recall",
+        delta: float | None = None,
+    ):
         self.alpha = alpha
         self.risk = risk
+        self.delta = delta
 
     def _fit(self, scores: Scores, Y: LabelMatrix) -> None:
         scores, Y = complete_rows(scores, Y, "RiskControl")
         if callable(self.risk):
-            self.cut_, self.risk_ = _search(self.risk, scores, dense(Y) == 1, float(self.alpha))
+            budget = self._budget(len(scores))
+            self.cut_, self.risk_ = _search(
+                self.risk, scores, dense(Y) == 1, float(self.alpha), budget
+            )
             return
         at, loss, n = self._steps(scores, Y)
         order = np.argsort(at, kind="stable")
         at, total = at[order], np.cumsum(loss[order])
-        # all that a cut may miss; with one more instance of loss 1, (total + 1) / (n + 1) = alpha
-        self.cut_ = highest_cut(at, total, self.alpha * (n + 1) - 1)
+        self.cut_ = highest_cut(at, total, self._budget(n))
         missed = int(np.searchsorted(at, self.cut_, side="right"))
         self.risk_ = float(total[missed - 1] / n) if missed else 0.0
+
+    def _budget(self, n: int) -> float:
+        """The highest loss that n instances may have together; below 0 if they are too few."""
+        if self.delta is None:  # with one more instance of loss 1, (total + 1) / (n + 1) = alpha
+            return self.alpha * (n + 1) - 1
+        if self.risk == "subset":
+            k = int(binom.ppf(self.delta, n, self.alpha))
+            return float(k if binom.cdf(k, n, self.alpha) <= self.delta else k - 1)
+        enough = _p_value(0.0, n, self.alpha) <= self.delta
+        return n * _highest_risk(n, self.alpha, self.delta) if enough else -1.0
 
     def _steps(
         self, scores: Scores, Y: LabelMatrix
@@ -147,7 +179,7 @@ def highest_cut(at: NDArray[np.float64], total: NDArray[np.float64], budget: flo
 
 
 def _search(
-    loss: Callable[..., Any], scores: Scores, Y: NDArray[np.bool_], alpha: float
+    loss: Callable[..., Any], scores: Scores, Y: NDArray[np.bool_], alpha: float, budget: float
 ) -> tuple[float, float]:
     """Cut and mean loss, by bisection: any monotone loss, about log2(n q) times."""
     n = len(Y)
@@ -172,7 +204,7 @@ def _search(
     low, high = 0, len(cuts)  # the cut at low is allowed, that at high is not
     while high - low > 1:
         middle = (low + high) // 2
-        allowed = n * mean_loss(cuts[middle]) + 1 <= alpha * (n + 1) + _ROUNDING
+        allowed = n * mean_loss(cuts[middle]) <= budget + _ROUNDING
         low, high = (middle, high) if allowed else (low, middle)
     return float(cuts[low]), mean_loss(cuts[low])
 

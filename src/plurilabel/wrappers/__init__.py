@@ -2,6 +2,7 @@
 
 from plurilabel._core.roster import PROBABILITIES, Learner, publish
 from plurilabel.wrappers._calibrated import CalibratedClassifier
+from plurilabel.wrappers._descriptions import LabelDescriptions
 from plurilabel.wrappers._hierarchical import HierarchicalClassifier
 from plurilabel.wrappers._imputed import ImputedLabels
 from plurilabel.wrappers._label_resampling import LPROS, LPRUS, MLROS, MLRUS, REMEDIAL
@@ -23,6 +24,7 @@ __all__ = [
     "CalibratedClassifier",
     "HierarchicalClassifier",
     "ImputedLabels",
+    "LabelDescriptions",
     "MLeNN",
     "PositiveUnlabeled",
     "ResampledClassifier",
@@ -53,6 +55,13 @@ ROSTER = {
             "ImputedLabels(BinaryRelevance(LinearSVC()))": {},
         },
         unweighted=_WRAPPED,
+    ),
+    "LabelDescriptions": Learner(
+        {
+            "LabelDescriptions(BinaryRelevance(LogisticRegression()), cv=3)": {},
+            "LabelDescriptions(BinaryRelevance(RidgeClassifier()), cv=3)": {},
+        },
+        unweighted="by metadata routing only",
     ),
     "PositiveUnlabeled": Learner(
         {

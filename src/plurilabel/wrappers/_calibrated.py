@@ -100,9 +100,9 @@ class CalibratedClassifier(ProbabilisticClassifier, OutOfFoldWrapper):
         self.response_method = response_method
         self.n_jobs = n_jobs
 
-    def _learn(self, Y: LabelMatrix, held_out: HeldOut) -> None:
+    def _learn(self, X: Any, Y: LabelMatrix, held_out: HeldOut) -> None:  # noqa: ARG002
         calibrator = ScoreCalibrator(self.method, min_count=self.min_count)
-        scores, Y = held_out()
+        scores, Y, _ = held_out()
         # decision values are not probabilities even where all lie between 0 and 1
         calibrator._fit(scores, Y, probabilities=self.response_method_ == "predict_proba")
         self.calibrator_ = calibrator

@@ -121,7 +121,7 @@ class ThresholdClassifier(DelegatedScores, OutOfFoldWrapper):
         able = named or getattr(self.strategy, "_learns_from_known", False)
         return bool(able) and super().accepts_unknown_labels
 
-    def _learn(self, Y: LabelMatrix, held_out: HeldOut) -> None:
+    def _learn(self, X: Any, Y: LabelMatrix, held_out: HeldOut) -> None:  # noqa: ARG002
         self.nonempty_ = self.nonempty
         if isinstance(self.strategy, str):
             probabilities = self.response_method_ == "predict_proba"
@@ -129,7 +129,7 @@ class ThresholdClassifier(DelegatedScores, OutOfFoldWrapper):
         else:
             strategy = clone(self.strategy)
         learns = getattr(strategy, "learns_from_scores", lambda: True)()
-        self.strategy_ = strategy.fit(*(held_out() if learns else (None, Y)))
+        self.strategy_ = strategy.fit(*(held_out()[:2] if learns else (None, Y)))
 
     def _score_method(self) -> str:
         return self.response_method_

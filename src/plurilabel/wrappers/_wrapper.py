@@ -37,7 +37,7 @@ from plurilabel._core.base import (
 )
 from plurilabel._core.blocks import dense
 from plurilabel._core.compat import HasMethods, StrOptions, rows_of_params, safe_indexing
-from plurilabel._core.explanation.contributions import Contributions
+from plurilabel._core.explanation.contributions import Contributions, Explanations
 from plurilabel._core.explanation.explain import explain
 from plurilabel._core.fitted import Declared, one_of
 from plurilabel._core.scores import score_matrix, score_method
@@ -122,12 +122,20 @@ class OpenWrapper(Wrapper):
         found = explain(self.estimator_, X, feature_names=feature_names, reference=reference)
         names = tuple(map(str, self.label_names_))
         if not self._explained:
-            return [_with_names(one, names) for one in found]
+            return Explanations(_with_names(one, names) for one in found)
         scales = (self._explained,) * len(names)
-        return [
-            Contributions(names, scores, one.base, tuple(one.part_names), one.parts, scales)
+        return Explanations(
+            Contributions(
+                names,
+                scores,
+                one.base,
+                tuple(one.part_names),
+                one.parts,
+                scales,
+                getattr(one, "text", None),
+            )
             for one, scores in zip(found, self._validated_scores(X))
-        ]
+        )
 
     def _validate_X(self, X: Any, *, reset: bool) -> Any:
         if X is None:
@@ -221,7 +229,7 @@ def named(matrix: Any, names: Iterable[str]) -> Any:
     return pd.DataFrame(matrix, columns=list(names))
 
 
-HeldOut = Callable[[], tuple[Scores, LabelMatrix]]
+HeldOut = Callable[[], tuple[Scores, LabelMatrix, NDArray[np.integer]]]
 
 
 class OutOfFoldWrapper(OpenWrapper):
@@ -249,8 +257,8 @@ class OutOfFoldWrapper(OpenWrapper):
         return takes_unknown_labels(self.estimator)
 
     @abstractmethod
-    def _learn(self, Y: LabelMatrix, held_out: HeldOut) -> None:
-        """Learn from the labels, and from the scores and labels that ``held_out()`` returns."""
+    def _learn(self, X: Any, Y: LabelMatrix, held_out: HeldOut) -> None:
+        """Learn from what ``held_out()`` returns: scores, labels and the numbers of their rows."""
 
     # groups are for the splits; whether the classifier wants them, too, is its own request
     __metadata_request__fit: ClassVar[dict[str, Any]] = {"groups": UNUSED}
@@ -306,15 +314,16 @@ class OutOfFoldWrapper(OpenWrapper):
             self.estimator_ = clone(self.estimator).fit(X, target, **routed.estimator.fit)
         self.response_method_ = self._chosen_method()
 
-        def held_out() -> tuple[Scores, LabelMatrix]:
+        def held_out() -> tuple[Scores, LabelMatrix, NDArray[np.integer]]:
             if prefit:
-                return self._estimator_scores(X), Y
+                return self._estimator_scores(X), Y, np.arange(Y.shape[0])
             splits = splits_by(self.cv, X, Y, **routed.splitter.split)
             scores = self._out_of_fold(X, target, splits, routed.estimator.fit)
             fill_unseen(scores, Y, splits)
-            return scores, Y[np.concatenate([test for _, test in splits])]
+            rows = np.concatenate([test for _, test in splits])
+            return scores, Y[rows], rows
 
-        self._learn(Y, held_out)
+        self._learn(X, Y, held_out)
 
     def _out_of_fold(self, X: Any, y: Any, splits: list[Any], fit_params: Any) -> Scores:
         """Scores of the test rows of each split, by a clone trained on its training rows.

@@ -256,7 +256,7 @@ def test_killed_and_started_again_it_ends_as_if_nothing_had_happened(tmp_path, c
     assert not list(out.glob(".work-*"))
 
     undisturbed = compare(
-        io.read(table, labels="tags"),
+        io.read(table, labels="tags", encode=False),
         make_learners(TEXT),
         cv=3,
         measures=["f1", "ranking_loss"],

@@ -59,3 +59,7 @@ def test_recorded_values_stand_in_a_grid(result, found, tmp_path):
     changed = reproduce_papers([make_paper(tmp_path, found, shift=0.01)], "ours")
     assert cell(changed, "A", "f1", "ours")["verdict"] == "changed" and not changed.holds
     assert f"{f1[0]} !" in str(changed)
+
+
+def test_formulas_are_escaped():
+    assert escape("w * (1 - w) | c_1 <b>") == r"w \* (1 - w) \| c\_1 \<b>"

@@ -50,3 +50,13 @@ def test_nothing_passes_without_a_value():
     nan = float("nan")
     assert not judge(nan, 0.5, 0.1, claim="no worse", greater_is_better=True).passed
     assert not judge_recorded(nan, 0.5, 0.1).passed
+
+
+def test_verdicts_of_close_and_distant_values():
+    found = [
+        judge(0.1968, 0.197, 0.003, claim="same", greater_is_better=False),
+        judge(0.159, 0.179, 0.01, claim="no worse", greater_is_better=False),
+        judge(0.159, 0.179, 0.01, claim="same", greater_is_better=False),
+    ]
+    assert [one.verdict for one in found] == ["holds", "better", "differs"]
+    assert (found[2].passed, found[2].reason) == (False, "")

@@ -11,6 +11,7 @@ from plurilabel.evaluation._report._charts import (
     log_ticks,
     neighbour_groups,
     shown_labels,
+    text_width,
     threshold_curves,
     ticks,
     time_against_quality,
@@ -107,3 +108,9 @@ def test_log_ticks(low, wide):
     for exponent, text in found:
         assert low - 1e-6 <= exponent <= low + wide + 1e-6
         assert float(text) == pytest.approx(10**exponent, rel=1e-6)
+
+
+def test_widths_and_ticks():
+    assert [round(text_width(text)) for text in ("iii", "MMM", "海海海")] == [14, 36, 42]
+    assert [text for _, text in ticks(0.13, 0.58)] == ["0.2", "0.3", "0.4", "0.5"]
+    assert [text for _, text in log_ticks(-2, 2)] == ["0.01", "0.1", "1", "10", "100"]

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from plurilabel.evaluation import write_report
+from plurilabel.evaluation._report._report import breakable
 from tests.evaluation.report.example_results import LEARNERS as MANY
 from tests.evaluation.report.example_results import example_results
 from tests.evaluation.report.test_report_browser import browser, look  # noqa: F401
@@ -81,3 +82,9 @@ def test_names_in_plots_do_not_overlap_on_a_phone(browser, tmp_path, learners, s
     found = measured(browser, tmp_path / "page", SHORT, 360, learners, spread)
     assert found["overlaps"] == []
     assert found["scrollWidth"] <= found["width"]
+
+
+def test_where_names_may_break():
+    found = [breakable(name).split("\u200b") for name in ("MLkNN(n=5)", "ClassifierChain")]
+    assert found == [["MLkNN(", "n=5)"], ["Classifier", "Chain"]]
+    assert breakable("a" * 20).split("\u200b") == ["a" * 12, "a" * 8]

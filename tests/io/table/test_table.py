@@ -461,7 +461,7 @@ def test_wrong_sources(tmp_path):
     with pytest.raises(TypeError, match="path must be a path or a data frame, got list"):
         read_table([[1, 2]], labels="t")
     with pytest.raises(
-        ValueError, match="format must be one of csv, tsv, parquet, jsonl, json, got 'x'"
+        ValueError, match="format must be one of csv, tsv, excel, parquet, jsonl, json, got 'x'"
     ):
         read_table("a.csv", labels="t", format="x")
     with pytest.raises(ValueError, match="the format of 'a.xls' does not show in its name"):

@@ -562,7 +562,7 @@ def test_categories_with_other_options(params):
 
 def test_model_file_with_categories(by_colour, tmp_path):
     learner, X, _ = by_colour
-    save_model(tmp_path / "m.skops", learner)
+    save_model(learner, tmp_path / "m.skops")
     again = load_model(tmp_path / "m.skops").learner
     assert_array_equal(again.predict_proba(X), learner.predict_proba(X))
     assert again.to_text() == learner.to_text()

@@ -82,3 +82,28 @@ def test_an_explanation_adds_up():
     (why,) = learner.explain(X[:1])
     assert why.exact.all()
     assert_allclose(why.total, learner.decision_function(X[:1])[0], rtol=1e-6)
+
+
+@pytest.mark.parametrize("loss", ["squared_hinge", "logistic"])
+def test_warm_start_takes_fewer_steps_to_the_same_weights(loss):
+    cold = OneVsAllLinear(loss=loss, C=3, **EXACT).fit(X, Y)
+    warm = OneVsAllLinear(loss=loss, C=2.5, warm_start=True, **EXACT).fit(X, Y)
+    warm.set_params(C=3).fit(X, Y)
+    assert warm.n_iter_ < cold.n_iter_
+    assert_allclose(warm.coef_.toarray(), cold.coef_.toarray(), atol=1e-6)
+    # weights of another shape are no start
+    assert warm.fit(X[:, :20], Y).coef_.shape == (20, 6)
+
+
+def test_unknown_labels_are_left_out_of_the_losses():
+    rng = np.random.default_rng(0)
+    unknown = rng.random(Y.shape) < 0.3
+    unknown[:, 5] = Y.toarray()[:, 5] == 0  # of the last label only positives are known
+    labels = np.where(unknown, np.nan, Y.toarray())
+    learner = OneVsAllLinear(**EXACT).fit(X, labels)
+    for l in range(5):
+        some = np.flatnonzero(~unknown[:, l])
+        one = OneVsAllLinear(**EXACT).fit(X[some], Y.toarray()[some][:, [l]])
+        assert_allclose(learner.coef_[:, [l]].toarray(), one.coef_.toarray(), atol=1e-6)
+    assert learner.coef_[:, [5]].nnz == 0
+    assert learner.intercept_[5] == 30

@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given, settings
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
-from sklearn.linear_model import LogisticRegression, RidgeClassifier
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression, RidgeClassifier, SGDClassifier
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
@@ -72,3 +73,47 @@ def test_progress(capsys):
     X, Y = positive()
     BinaryRelevance(GaussianNB(), verbose=11).fit(X, Y)
     assert "Done   4" in "".join(capsys.readouterr())  # joblib's words, which its versions vary
+
+
+def test_partial_fit_is_that_of_each_label():
+    X, Y = positive()
+    base = SGDClassifier(random_state=0)
+    learner, alone = BinaryRelevance(base), [clone(base) for _ in range(Y.shape[1])]
+    for rows in (slice(0, 15), slice(15, 40)):
+        learner.partial_fit(X[rows], Y[rows], sample_weight=np.arange(1, 41)[rows])
+        for model, y in zip(alone, Y.T):
+            model.partial_fit(X[rows], y[rows], [0, 1], sample_weight=np.arange(1, 41)[rows])
+    expected = np.column_stack([model.decision_function(X) for model in alone])
+    assert_allclose(learner.decision_function(X), expected)
+
+
+def test_partial_fit_after_fit_and_with_unknown_labels():
+    X, Y = positive()
+    Y[:, 2] = 1
+    learner = BinaryRelevance(SGDClassifier(random_state=0)).fit(X, Y)
+    before = [model for model in learner.estimators_]
+    more = Y.astype(float)
+    more[:, 0], more[::2, 1], more[::2, 2] = np.nan, np.nan, 0
+    learner.partial_fit(X, more)
+    assert learner.estimators_[0] is before[0]
+    expected = clone(before[1]).fit(X, Y[:, 1]).partial_fit(X[1::2], Y[1::2, 1])
+    assert_allclose(learner.estimators_[1].coef_, expected.coef_)
+    expected = SGDClassifier(random_state=0).partial_fit(X, more[:, 2], [0, 1])
+    assert_allclose(learner.estimators_[2].coef_, expected.coef_)
+    new = BinaryRelevance(SGDClassifier(random_state=0)).partial_fit(X, more)
+    assert (new.decision_function(X)[:, 0] <= 0).all()
+
+
+def test_partial_fit_of_classes_and_errors():
+    X, Y = positive()
+    learner = BinaryRelevance(GaussianNB())
+    y = np.where(Y[:, 0] == 1, "a", "b")
+    assert learner.partial_fit(X, y, classes=["a", "b", "c"]).n_labels_ == 3
+    assert not hasattr(BinaryRelevance(LogisticRegression()), "partial_fit")
+    with pytest.raises(ValueError, match="label_weight must be None for partial_fit"):
+        BinaryRelevance(GaussianNB(), label_weight="balanced").partial_fit(X, Y)
+    fitted = BinaryRelevance(SGDClassifier(random_state=0)).partial_fit(X, Y)
+    scores = fitted.decision_function(X)
+    with pytest.raises(ValueError, match="4 labels"):
+        fitted.partial_fit(X, Y[:, :2])
+    assert_array_equal(fitted.decision_function(X), scores)

@@ -19,6 +19,7 @@ from sklearn.preprocessing import (
     MaxAbsScaler,
     MinMaxScaler,
     Normalizer,
+    OneHotEncoder,
     PolynomialFeatures,
     RobustScaler,
     StandardScaler,
@@ -32,14 +33,15 @@ pytest.importorskip("onnxruntime", reason="graphs are run by onnxruntime")
 import onnxruntime
 
 from plurilabel import (
+    HOMER,
     BinaryRelevance,
     BRkNN,
+    CalibratedClassifier,
     CardinalityThreshold,
     ClassifierChain,
     DWMLkNN,
     EnsembleOfChains,
     ExactIndex,
-    LabelPowerset,
     MLDecisionTree,
     MLkNN,
     MLkNNCV,
@@ -47,8 +49,9 @@ from plurilabel import (
     ThresholdClassifier,
     datasets,
 )
-from plurilabel.models import Model, to_onnx
+from plurilabel.models import to_onnx
 from plurilabel.models.onnx import _to_onnx
+from tests.models.onnx.asked import check
 
 LOGISTIC = LogisticRegression()
 N, D = 150, 6
@@ -63,21 +66,6 @@ def data():
     Y = (X @ rng.normal(size=(D, 4)) + rng.normal(size=(2 * N, 4)) > 0.7).astype(int)
     Y = np.hstack([Y, np.zeros((2 * N, 1), int), np.ones((2 * N, 1), int)])
     return X[:N], Y[:N], X[N:]
-
-
-def asked(model, X):
-    """Scores and labels by the graph of a model."""
-    graph = to_onnx(model).SerializeToString()
-    session = onnxruntime.InferenceSession(graph, providers=["CPUExecutionProvider"])
-    return session.run(["scores", "labels"], {"X": np.asarray(X, dtype=np.float64)})
-
-
-def check(model, X, *, atol=1e-5):
-    scores, labels = asked(model, X)
-    sets = model.predict(X)
-    assert scores.dtype == np.float64 and labels.dtype == np.int64
-    np.testing.assert_allclose(scores, Model.of(model).scores(X), rtol=0, atol=atol)
-    np.testing.assert_array_equal(labels, sets.toarray() if sparse.issparse(sets) else sets)
 
 
 @pytest.mark.parametrize("transformation", [BinaryRelevance, ClassifierChain])
@@ -263,7 +251,8 @@ def test_frames_searches_and_names(data):
     assert json.loads(told["label_names"]) == list(labels.columns)
     assert json.loads(told["feature_names"]) == list("abcdef")
     assert (told["score_method"], told["cut"]) == ("predict_proba", "0.5")
-    scores, found = session.run(None, {"X": new})
+    scores, found, names = session.run(None, {"X": new})
+    assert names.tolist() == list(labels.columns)
     asked_about = pd.DataFrame(new, columns=list("abcdef"))
     np.testing.assert_array_equal(found, search.predict(asked_about))
     np.testing.assert_allclose(scores, search.predict_proba(asked_about), atol=1e-12)
@@ -277,10 +266,11 @@ def test_a_single_label_and_labels_that_never_vary(data):
         check(MLRandomForest(3).fit(X, some), new)
 
 
-@pytest.mark.parametrize("scale", [1e-140, 1e140])
+@pytest.mark.parametrize("scale", [1e-200, 1e-140, 1e140])
 def test_huge_and_tiny_values(scale, data):
     X, Y, new = data
     check(MLkNN(3).fit(X * scale, Y), new * scale, atol=0)
+    check(MLkNN(3, metric="cosine").fit(X * scale, Y), new * scale, atol=0)
 
 
 def test_any_number_of_rows(data):
@@ -322,12 +312,13 @@ def test_real_data(name, data_folder):
 @pytest.mark.parametrize(
     ("model", "message"),
     [
-        (LabelPowerset(LOGISTIC), "LabelPowerset cannot be exported.* BPMLL, .*MLkNN"),
+        (HOMER(LOGISTIC), "HOMER cannot be exported.* BPMLL, .*MLkNN"),
         (BinaryRelevance(GaussianNB()), "GaussianNB cannot .* DecisionTree.*LinearSVC"),
         (BinaryRelevance(SGDClassifier(loss="modified_huber")), "loss='log_loss' only"),
         (ClassifierChain(LOGISTIC, inference="beam"), "inference='greedy' only, got 'beam'"),
-        (MLkNN(metric="manhattan"), "Euclidean distance only, got metric='manhattan'"),
+        (MLkNN(metric="manhattan"), "the cosine distance only, got metric='manhattan'"),
         (BRkNN(variant="a"), "variant=None"),
+        (CalibratedClassifier(MLkNN(), "beta", cv=2), "cannot be exported with method='beta'"),
         (ThresholdClassifier(MLkNN(), "pcut"), "PCut cannot be exported.* MCut, RCut, SCut"),
         (
             ThresholdClassifier(MLkNN(), CardinalityThreshold(batch=True)),
@@ -347,20 +338,29 @@ def test_other_inputs_that_cannot_be_exported(data, monkeypatch):
     X, Y, _ = data
     with pytest.raises(ValueError, match="one class for each row"):
         to_onnx(MLkNN().fit(X, Y[:, 0]))
-    with pytest.raises(ValueError, match="labels not known"):
+    with pytest.raises(ValueError, match="unknown labels"):
         to_onnx(MLkNN().fit(X, np.where(np.arange(N)[:, None] % 9 == 0, np.nan, Y)))
-    texts = make_pipeline(TfidfVectorizer(), MLkNN(1)).fit(["a sea", "b sun", "c"], Y[:3])
-    with pytest.raises(ValueError, match=r"texts cannot be exported: .* such as pipeline\[1:\]"):
-        to_onnx(texts)
-    to_onnx(texts[1:])  # as it says
-    pd = pytest.importorskip("pandas")
-    frame = pd.DataFrame({"note": ["a sea", "b sun", "c"], "size": [1.0, 2, 3]})
-    columns = make_column_transformer((TfidfVectorizer(), "note"), (StandardScaler(), ["size"]))
-    with pytest.raises(ValueError, match="column 'note' cannot be exported: .*TfidfVectorizer"):
-        to_onnx(make_pipeline(columns, MLkNN(1)).fit(frame, Y[:3]))
     monkeypatch.setattr(_to_onnx, "LARGEST", 1000)
     with pytest.raises(ValueError, match="more than 1"):
         to_onnx(MLkNN().fit(X, Y))
+
+
+def test_columns_of_a_pipeline(data):
+    pd = pytest.importorskip("pandas")
+    _, Y, _ = data
+    frame = pd.DataFrame(
+        {"note": ["a sea", "b sun", "red sea", ""], "size": [1.0, 2, 3, 2], "Add_9": list("xyxz")}
+    )
+    columns = make_column_transformer(
+        (TfidfVectorizer(), "note"), (StandardScaler(), ["size"]),
+        (OneHotEncoder(handle_unknown="ignore"), ["Add_9"]),
+    )  # fmt: skip
+    check(make_pipeline(columns, MLkNN(1)).fit(frame[:3], Y[:3]), frame)
+    texts = make_pipeline(TfidfVectorizer(), MLkNN(1)).fit(frame["note"], Y[:4])
+    check(texts, frame["note"].tolist())
+    dropped = make_column_transformer((OneHotEncoder(drop="first"), ["Add_9"]))
+    with pytest.raises(ValueError, match="column 'Add_9' cannot be exported: .* drop"):
+        to_onnx(make_pipeline(dropped, MLkNN(1)).fit(frame, Y[:4]))
 
 
 def test_onnx_is_missing(data, monkeypatch):

@@ -13,8 +13,8 @@ from sklearn.preprocessing import FunctionTransformer
 
 from plurilabel import AutoClassifier, BinaryRelevance, ClassifierChain, LabelPowerset, MLkNN
 from plurilabel.datasets import UnknownLabels, make_multilabel
+from plurilabel.wrappers.automatic._pool import Pool
 from plurilabel.wrappers.automatic._portfolio import Candidate
-from plurilabel.wrappers.automatic._trials import Pool
 
 DATA = make_multilabel(60, 5, 4, noise=0.1, random_state=0)
 X, Y = DATA.X, np.asarray(DATA.Y)
@@ -85,7 +85,7 @@ def test_data_folds_and_kind_that_differ_are_kept_apart(tmp_path, monkeypatch):
     for package in ("plurilabel", "scikit-learn"):
         versions = {package: "99"}
         monkeypatch.setattr(
-            "plurilabel.wrappers.automatic._trials.versions", lambda *_, v=versions: v
+            "plurilabel.wrappers.automatic._pool.versions", lambda *_, v=versions: v
         )
         places.append(place(tmp_path, learner))
     assert len(set(places)) == len(places)

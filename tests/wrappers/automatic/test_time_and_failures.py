@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 
 from plurilabel import AutoClassifier, MLkNN, metrics
 from plurilabel.datasets import make_multilabel
-from plurilabel.wrappers.automatic import _auto, _ensemble, _selection, _trials
+from plurilabel.wrappers.automatic import _auto, _ensemble, _pool, _selection, _trials
 from plurilabel.wrappers.automatic._portfolio import Candidate
 
 DATA = make_multilabel(60, 5, 4, noise=0.1, random_state=0)
@@ -31,7 +31,7 @@ TICKER = Ticker()
 @pytest.fixture
 def ticker(monkeypatch):
     TICKER.now = 0.0
-    for module in (_trials, _selection, _ensemble):
+    for module in (_trials, _pool, _selection, _ensemble):
         monkeypatch.setattr(module, "perf_counter", TICKER)
     return TICKER
 
@@ -139,8 +139,10 @@ def test_an_interruption_goes_through(error):
         auto(("stopped", Scripted(3, fails=error)), GOOD).fit(X, Y)
 
 
-def test_refit_drops_what_fails_and_keeps_the_others():
-    model = auto(("bad", Scripted(3, fails=TypeError("odd"), rows=(55,))), GOOD).fit(X, Y)
+def test_refit_drops_what_fails_and_keeps_the_others(monkeypatch):
+    monkeypatch.setattr(_ensemble, "WORTH", -1.0)  # whatever a learner adds, it stays
+    bad = ("bad", Scripted(9, fails=TypeError("odd"), rows=(55,)))
+    model = auto(bad, GOOD, measure="ranking_loss").fit(X, Y)
     assert set(model.names_) == {"bad", "good"}
     calibrator = model.calibrators_[model.names_.index("good")]
     weights = model.weights_[model.names_.index("good")]
@@ -186,8 +188,9 @@ def test_what_takes_too_long_is_left_out_and_the_limit_kept(ticker, monkeypatch)
     assert model.report_["left_out"] == {"long": "no time left"}
     assert "\nNo time left for: long\n" in model.summary()
     assert told == [(0, 3, "first"), (1, 3, "second")]
-    assert ticker.now == pytest.approx(2 * 3 * 1 + 2 * 1.5)  # folds and last fits
-    assert model.seconds_["fits"] == pytest.approx(3)
+    last = 1.5 * len(model.names_)
+    assert ticker.now == pytest.approx(2 * 3 * 1 + last)  # folds and last fits
+    assert model.seconds_["fits"] == pytest.approx(last)
 
 
 def test_time_that_guesses_leave_is_used(ticker, monkeypatch):
@@ -221,8 +224,8 @@ def test_a_learner_that_was_begun_goes_on_where_it_ended(ticker, monkeypatch):
     guessed(monkeypatch, a=(6, 6), b=(1, 9), c=(30, 1))
     fits = []
     monkeypatch.setattr(
-        _trials, "_of_fold",
-        lambda one, *rest, of=_trials._of_fold: fits.append(one.name) or of(one, *rest),
+        _pool, "_of_fold",
+        lambda one, *rest, of=_pool._of_fold: fits.append(one.name) or of(one, *rest),
     )  # fmt: skip
     AutoClassifier(cv=3, time_limit=46, random_state=0).fit(X, Y)
     assert fits.count("b") <= 3
@@ -245,7 +248,7 @@ def test_where_the_last_fits_come_too_late_the_largest_weights_are_kept(ticker):
 
 def test_the_selection_is_in_the_limit(ticker, monkeypatch):
     # each look at the measure takes a second for all 60 rows: a choice alone would take minutes
-    def slow(measure, cut, Y, of=_ensemble._value):
+    def slow(measure, cut, Y, of=_ensemble.value_function):
         value = of(measure, cut, Y)
 
         def look(scores):
@@ -254,7 +257,7 @@ def test_the_selection_is_in_the_limit(ticker, monkeypatch):
 
         return look
 
-    monkeypatch.setattr(_ensemble, "_value", slow)
+    monkeypatch.setattr(_ensemble, "value_function", slow)
     members = [(f"k{k}", Scripted(k, seconds=0.1)) for k in (3, 5, 7, 9, 11)]
     unlimited = auto(*members).fit(X, Y)
     assert ticker.now > 200

@@ -274,14 +274,7 @@ class Bags:
 
 
 def is_bags(X: Any) -> bool:
-    """Whether X is something that :class:`Bags` takes without offsets.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> is_bags([np.zeros((2, 3)), np.zeros((1, 3))]), is_bags([[1.0, 2.0], [3.0, 4.0]])
-    (True, False)
-    """
+    """Whether X is something that :class:`Bags` takes without offsets."""
     if isinstance(X, Bags):
         return True
     if isinstance(X, np.ndarray):

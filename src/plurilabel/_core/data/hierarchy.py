@@ -16,8 +16,7 @@ from plurilabel._core.base import LabelMatrix, check_labels, check_scores
 from plurilabel._core.blocks import dense, is_missing, row_blocks
 from plurilabel._core.words import first_repeated, similar
 
-BLOCK = 2**22
-"""Numbers in the largest temporary array."""
+BLOCK = 2**22  # numbers in the largest temporary array
 
 SWEEPS = 1000
 """The most sweeps of the isotonic projection; what they leave is smaller than can matter."""
@@ -206,11 +205,9 @@ def _min(S: NDArray[np.float64], edges: NDArray[np.intp]) -> NDArray[np.float64]
 
 
 def _isotonic(S: NDArray[np.float64], edges: NDArray[np.intp]) -> NDArray[np.float64]:
-    """The nearest scores that are consistent, by Dykstra's alternating projections.
-
-    Each edge in turn: what it took last time is given back, then child and parent meet halfway if
-    the child is above. The sweeps converge to the projection on all edges together.
-    """
+    """The nearest scores that are consistent, by Dykstra's alternating projections."""
+    # Each edge in turn: what it took last time is given back, then child and parent meet halfway
+    # if the child is above. The sweeps converge to the projection on all edges together.
     S = S.copy()
     taken = np.zeros((len(edges), len(S)))
     size = np.abs(S).max(initial=1.0)

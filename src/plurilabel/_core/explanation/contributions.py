@@ -16,18 +16,21 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from plurilabel._core.compat import import_extra
+from plurilabel._core.explanation.marks import MarkedText, Marker
 from plurilabel._core.html import html_table
 from plurilabel._core.words import display_width, filled
 
 Floats = NDArray[np.float64]
 
-SCORE = "score"
-"""The scale of parts that add up to the score itself."""
+SCORE = "score"  # the scale of parts that add up to the score itself
 
 LOG_ODDS = "log-odds"
 """The scale of parts that add up to the log-odds of the score, which is a probability."""
 
 OCCLUSION = "change of the score where the part alone is set to its reference"
+
+
+MARKED = 3  # labels for which a notebook shows the text
 
 
 class Given(NamedTuple):
@@ -122,9 +125,9 @@ class Explained:
 class Contributions(Explained):
     """What speaks for and against each label of one instance.
 
-    The attributes are those of :class:`Explained`. Parts belong to features and, in chains and
-    stacks, to ``"label: ..."``, or to training rows where a learner does not use single features;
-    those that add nothing to any label are left out.
+    The attributes are those of :class:`Explained`, and ``text`` if the row is a text. Parts belong
+    to features and, in chains and stacks, to ``"label: ..."``, or to training rows where a learner
+    does not use single features; those that add nothing to any label are left out.
 
     Examples
     --------
@@ -149,10 +152,25 @@ class Contributions(Explained):
     part_names: tuple[str, ...]
     parts: Floats
     scales: tuple[str, ...]
+    text: str | None = None
 
     def __getitem__(self, label: str | int) -> dict[str, float]:
         """The parts of one label, given by its name or number, the strongest first."""
         return dict(self.top(label, len(self.part_names)))
+
+    def marked(self, label: str | int, text: str | None = None) -> MarkedText:
+        """The text, with what each of its words adds to a label; notebooks show it in colours.
+
+        Parameters
+        ----------
+        label : str or int
+        text : str, default=None
+            By default that of the row.
+        """
+        text = self.text if text is None else text
+        if text is None:
+            raise ValueError("text must be given: the rows that were explained are not texts")
+        return Marker(self, text).marked(label)
 
     def _rows(self) -> Iterator[list[str]]:
         """Label, score, base and parts as text, the highest score first."""
@@ -170,7 +188,40 @@ class Contributions(Explained):
     def _repr_html_(self) -> str:
         head = ["label", "score", "base", "what adds to it"]
         note = " ".join(map(_sentence, dict.fromkeys(self.scales)))
-        return html_table(head, list(self._rows()), note=note, text=True)
+        table = html_table(head, list(self._rows()), note=note, text=True)
+        if self.text is None:
+            return table
+        first = np.argsort(-self.scores, kind="stable")[:MARKED]
+        return table + "".join(self.marked(int(j))._repr_html_() for j in first)
+
+
+class Explanations(list[Any]):
+    """The explanations of several instances: a list that prints as they do, one after the other.
+
+    Examples
+    --------
+    >>> from plurilabel import MLkNN
+    >>> learner = MLkNN(1).fit([[0.0], [1.0], [2.0]], [["sea"], ["sea", "sun"], ["sun"]])
+    >>> learner.explain([[0.0], [2.0]])
+    row 0
+    label  score      odds  neighbours for (distance)
+    sea    0.667         2  0 (0)
+    sun    0.500         1  -
+    <BLANKLINE>
+    row 1
+    label  score      odds  neighbours for (distance)
+    sun    0.667         2  2 (0)
+    sea    0.500         1  -
+    """
+
+    def __repr__(self) -> str:
+        if len(self) == 1:
+            return str(self[0])
+        return "\n\n".join(f"row {i}\n{one}" for i, one in enumerate(self)) or "[]"
+
+    def _repr_html_(self) -> str:
+        parts = (f"<p>row {i}</p>{one._repr_html_()}" for i, one in enumerate(self))
+        return "".join(parts) if len(self) != 1 else self[0]._repr_html_()
 
 
 def _sentence(scale: str) -> str:
@@ -310,10 +361,8 @@ def _places(parts: Sequence[Parts]) -> dict[str, int]:
 
 
 def occlusion(score: Callable[[Any], Any], x: Any, given: Given) -> Parts:
-    """What changes in the scores where one feature at a time has the value of the reference.
-
-    The base is what the parts leave of the scores: they need not add up otherwise.
-    """
+    """What changes in the scores where one feature at a time has the value of the reference."""
+    # The base is what the parts leave of the scores: they need not add up otherwise.
     origin = given.origin(x.shape[1])
     now = np.asarray(score(x), dtype=np.float64)[0]
     if sparse.issparse(x) and not origin.any():

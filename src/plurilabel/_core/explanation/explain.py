@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from plurilabel._core.base import column_names, default_feature_names, default_label_names
 from plurilabel._core.blocks import dense, refuse_dates
-from plurilabel._core.explanation.contributions import Given, Parts, checked_given, side_by_side
+from plurilabel._core.explanation.contributions import (
+    Contributions,
+    Explanations,
+    Given,
+    Parts,
+    checked_given,
+    side_by_side,
+)
+from plurilabel._core.explanation.marks import texts_of
 from plurilabel._core.explanation.models import class_parts, names_after, output_parts
 from plurilabel._core.scores import label_scores, score_method
 
@@ -48,7 +57,7 @@ def explain(
     -------
     list of explanations, one for each row of X
         :class:`Contributions`, or a class of the learner's own that has the same attributes, such
-        as the neighbours of ``plurilabel.learners.Explanation``. ``print`` shows one.
+        as the neighbours of ``plurilabel.learners.Explanation``. ``print`` shows one, or all.
 
     See Also
     --------
@@ -69,9 +78,16 @@ def explain(
     [('goal', 1.09...), ('for', -0.69...)]
     """
     if isinstance(estimator, Pipeline):
-        return _explain_pipeline(estimator, X, feature_names, reference)
+        found, texts = _explain_pipeline(estimator, X, feature_names, reference), texts_of(X)
+        if texts is None:
+            return Explanations(found)
+        return Explanations(
+            replace(one, text=text) if isinstance(one, Contributions) else one
+            for one, text in zip(found, texts)
+        )
     if hasattr(estimator, "explain"):
-        return estimator.explain(X, feature_names=feature_names, reference=reference)
+        found = estimator.explain(X, feature_names=feature_names, reference=reference)
+        return Explanations(found)
     check_is_fitted(estimator)
     names: Any = feature_names if feature_names is not None else column_names(X)
     refuse_dates(X, "X")
@@ -81,10 +97,10 @@ def explain(
     given = checked_given(default_feature_names(d) if names is None else names, reference, d)
     scores = np.asarray(label_scores(estimator, checked), dtype=np.float64)
     labels = default_label_names(scores.shape[1])
-    return [
+    return Explanations(
         _parts_of(estimator, checked[i : i + 1], given).said_of(scores[i], labels)
         for i in range(n)
-    ]
+    )
 
 
 def _parts_of(estimator: Any, x: Any, given: Given) -> Parts:

@@ -69,11 +69,9 @@ def class_parts(model: Any, x: Any, method: str, given: Given) -> Parts:
 def learner_parts(
     model: MultiLabelClassifier, x: Any, given: Given, scores: Floats, answer: Answer, labels: Any
 ) -> Parts:
-    """Parts of the scores of some labels of a learner inside another one.
-
-    A learner explains its own scores. For other scores, such as probabilities made from decision
-    values, the scale of the parts says that they are those of the latter.
-    """
+    """Parts of the scores of some labels of a learner inside another one."""
+    # A learner explains its own scores. For other scores, such as probabilities made from decision
+    # values, the scale of the parts says that they are those of the latter.
     found = model._parts(model._validate_predict(x), given).columns(labels)
     total = found.base + found.values.sum(axis=0)
     if set(found.scales) <= {SCORE, LOG_ODDS}:

@@ -60,6 +60,7 @@ def compare(
     progress: Progress | None = None,
     command: str | None = None,
     scheduler: Any = None,
+    words: Any = None,
 ) -> Results:
     """Train and test every learner on every split of every dataset.
 
@@ -71,6 +72,8 @@ def compare(
     Parameters
     ----------
     datasets : names, paths, Dataset objects, pairs (X, Y); one, a list, or a dict by name
+        X may be a table or texts. Read a file with ``io.read(path, labels=..., encode=False)``, so
+        that words, categories and medians are learned in each fold.
     learners : estimators or text for :func:`make_learner`; one, a list, or a dict by name
         Anything with ``fit`` and ``predict``. Scores come from ``predict_proba``, else from
         ``decision_function``; a learner with neither gets the measures of label sets only.
@@ -112,6 +115,8 @@ def compare(
         process in each thread of its workers. Cells of lazy learners on one split run together
         and are written together. The workers need the same version of plurilabel, and disk space
         for the data.
+    words : transformer, default=None
+        What turns a column of text into features, see :class:`~plurilabel.TableEncoder`.
 
     Returns
     -------
@@ -126,6 +131,11 @@ def compare(
     are somewhat too good: each test part has the label frequencies of its training part, as new
     rows have not. For a figure to expect on new rows, pass scikit-learn's ``KFold(5,
     shuffle=True)``.
+
+    Before each learner a table is encoded by :class:`~plurilabel.TableEncoder`, as in
+    :func:`plurilabel.models.train`: kinds of columns are those that all rows show, everything else
+    is learned from the training rows. Learners that encode tables themselves get them as they
+    are: :class:`~plurilabel.AutoClassifier` and pipelines with scikit-learn's encoders.
 
     Sparse labels with at most five million entries are passed to learners as an array, since most
     classifiers of scikit-learn accept nothing else.
@@ -158,7 +168,7 @@ def compare(
         got = f"{type(scheduler).__name__}: Client(address) makes one"
         raise TypeError(f"scheduler must be a distributed.Client, got {got}")
     plan, places = make_plan(
-        datasets, learners, cv=cv, measures=measures, command=command, **options
+        datasets, learners, cv=cv, measures=measures, command=command, words=words, **options
     )
     if out is None:
         return Results(plan, _run(places, {}, None, n_jobs, *how).values())

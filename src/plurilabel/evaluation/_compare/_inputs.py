@@ -12,23 +12,27 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.compose import ColumnTransformer
 from sklearn.model_selection import GroupShuffleSplit, TimeSeriesSplit
-from sklearn.pipeline import Pipeline
-from sklearn.utils import check_array
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.utils import check_array, get_tags
 
 from plurilabel import datasets as library
 from plurilabel._core.base import check_labels, column_names, names_or_default
 from plurilabel._core.data.dataset import Dataset
 from plurilabel._core.unknown import UnknownLabels, known_part
 from plurilabel._core.words import distinct_names, unique_name
-from plurilabel.io import read
+from plurilabel.io import TableEncoder, read
+from plurilabel.io.shared import as_table, imputer, is_texts, needs_encoding
 from plurilabel.learners import learner_text, make_learner, make_learners
+from plurilabel.learners.shared import parts_of, wrapped
 from plurilabel.model_selection import (
     IterativeStratifiedGroupKFold,
     IterativeStratifiedKFold,
     IterativeStratifiedShuffleSplit,
 )
 from plurilabel.model_selection.shared import splits_by
+from plurilabel.wrappers import AutoClassifier
 
 # learners ------------------------------------------------------------------------------------
 
@@ -94,6 +98,48 @@ def short_name(learner: Any) -> str:
     return type(learner).__name__
 
 
+# tables ---------------------------------------------------------------------------------------
+
+
+def encoder_of(data: Dataset, words: Any = None) -> TableEncoder | None:
+    """An encoder, not fitted, with the kinds that all rows show; None if X is not a table."""
+    if not data.kinds and not needs_encoding(data.X):
+        return None
+    encoder = TableEncoder(numbers=imputer(), kinds=data.kinds or None, written=data.written)
+    encoder = encoder.decided(data.X)
+    has_text = "text" in dict(encoder.kinds or {}).values()
+    return encoder.set_params(words=words) if has_text else encoder
+
+
+def encoding(learner: Any, encoder: TableEncoder | None) -> Any:
+    """A learner with the encoder before it, as :func:`plurilabel.models.train` puts it there.
+
+    A learner that encodes tables itself is left as it is.
+    """
+    if encoder is None:
+        return learner
+    if isinstance(learner, AutoClassifier) and learner.encoder is None:
+        return clone(learner).set_params(encoder=clone(encoder).set_params(numbers=None))
+    if any(_takes_words(part) for part in parts_of(learner)):
+        return learner
+    fills = "Imputer" in learner_text(learner)
+    before = clone(encoder).set_params(**({"numbers": "passthrough"} if fills else {}))
+
+    def wrap(one: Any) -> tuple[Any, str]:
+        steps = make_pipeline(before, one)
+        return steps, f"{steps.steps[-1][0]}__"
+
+    return wrapped(learner, wrap)[0]
+
+
+def _takes_words(part: Any) -> bool:
+    """Whether a part of a learner takes a table with words in it."""
+    if isinstance(part, ColumnTransformer | AutoClassifier) or not hasattr(part, "transform"):
+        return isinstance(part, ColumnTransformer | AutoClassifier)
+    tags = get_tags(part)
+    return bool(tags.input_tags.string or tags.input_tags.categorical or tags.no_validation)
+
+
 # datasets ------------------------------------------------------------------------------------
 
 
@@ -148,7 +194,9 @@ def _dataset(given: Any, name: str) -> Dataset:
     if unknown is not None:
         labels = UnknownLabels(labels, unknown)
         labels = labels if sparse.issparse(filled) else labels.toarray()
-    if not hasattr(X, "iloc"):
+    if is_texts(X):
+        X = as_table(X).frame
+    elif not hasattr(X, "iloc"):
         X = check_array(X, accept_sparse="csr", ensure_all_finite=False)
     if sparse.issparse(X):
         X = sparse.csr_array(X)

@@ -18,7 +18,14 @@ from plurilabel._core.data.dataset import Dataset
 from plurilabel._core.keys import key_or_none
 from plurilabel._core.records import class_name, digest_of, plain, read_json
 from plurilabel.datasets import describe
-from plurilabel.evaluation._compare._inputs import Split, named_datasets, named_learners, splits_of
+from plurilabel.evaluation._compare._inputs import (
+    Split,
+    encoder_of,
+    encoding,
+    named_datasets,
+    named_learners,
+    splits_of,
+)
 from plurilabel.learners import learner_text
 from plurilabel.metrics.shared import check_measures
 
@@ -36,6 +43,7 @@ def make_plan(
     measures: Sequence[str] | None = None,
     random_state: int = 0,
     command: str | None = None,
+    words: Any = None,
 ) -> tuple[dict[str, Any], list[Place]]:
     """The plan as it is written down, and the cells in the order in which they run."""
     table, by_name = named_learners(learners), named_datasets(datasets)
@@ -58,6 +66,9 @@ def make_plan(
         "versions": made_by,
     }
     places = []
+    encoders = {name: encoder_of(data, words) for name, data in by_name.items()}
+    if words is not None and all(one is None or one.words is None for one in encoders.values()):
+        raise ValueError("words is for columns of text, got none; name them with text=[...]")
     for name, data in by_name.items():
         words, splits = splits_of(data, name, cv, repeats, random_state)
         about = plan["datasets"][name] = {
@@ -66,15 +77,19 @@ def make_plan(
             "digest": digest_of(data.X, data.Y),
             "splits": [f"{split.repeat}-{split.fold}" for split in splits],
         }
+        encoder = encoders[name]
+        encoded = {} if encoder is None else {"encoder": key_or_none(encoder)}
+        ready = {learner: encoding(one, encoder) for learner, one in table.items()}
         for split in splits:
             made_of = {
                 "data": about["digest"],
                 "rows": digest_of(split.train, split.test),
                 "measures": names,
                 **{name: made_by[name] for name in ("plurilabel", "scikit-learn")},
+                **encoded,
             }
             seed = derived_seed(random_state, name, split.repeat, split.fold)
-            for learner, one in table.items():
+            for learner, one in ready.items():
                 parts = {k: what[learner][k] for k in ("class", "parameters")} | {"seed": seed}
                 known = {
                     "format": FORMAT,

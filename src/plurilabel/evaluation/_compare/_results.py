@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from plurilabel._core.compat import import_extra
 from plurilabel._core.html import html_table
+from plurilabel._core.names import ALIASES
 from plurilabel._core.words import counted, shortened
 from plurilabel.evaluation._compare._plan import Cell, cell_path, read_cell, read_plan
 from plurilabel.metrics import get_measure
@@ -162,6 +163,7 @@ class Results:
             Splits in the order of repeats and folds, the same for all learners of a dataset. NaN
             where a cell is missing, failed, or does not define the measure.
         """
+        measure = ALIASES.get(measure, measure)
         if measure not in (known := (*self.measures, *COSTS)):
             raise ValueError(f"measure must be one of {', '.join(known)}, got {measure!r}")
         splits = {

@@ -122,13 +122,7 @@ def page(reproduction: Reproduction) -> str:
 
 
 def escape(text: str) -> str:
-    """Text as Markdown shows it: no character of it is taken for markup.
-
-    Examples
-    --------
-    >>> escape("w * (1 - w) | c_1 <b>")
-    'w \\\\* (1 - w) \\\\| c\\\\_1 \\\\<b>'
-    """
+    """Text as Markdown shows it: no character of it is taken for markup."""
     return "".join(f"\\{c}" if c in "\\`*_{}[]<|$#" else c for c in text)
 
 

@@ -30,15 +30,11 @@ class Protocol:
 
 @dataclass(frozen=True)
 class Tolerance:
-    """How far ours may be from the printed value, and why so far.
+    """How far ours may be from the printed value, and why so far."""
 
-    ``values`` by measure, in its units. ``deviations`` is used for all other measures: so many
-    standard deviations over our own folds.
-    """
-
-    values: Mapping[str, float]
+    values: Mapping[str, float]  # by measure, in its units
     reason: str
-    deviations: float | None = None
+    deviations: float | None = None  # over our own folds: for all other measures
 
     def of(self, measure: str, deviation: float) -> float:
         """The tolerance for a measure whose deviation over the folds is given."""
@@ -59,23 +55,17 @@ class Known:
 
 @dataclass(frozen=True)
 class Row:
-    """A line of a table: a learner, and the values printed for it.
-
-    ``learner`` is the text of a learner, with ``{k}`` where ``over`` gives several values; they
-    are combined by their mean or, for each measure, by the best. A row without learner states
-    facts about the data. ``published`` and ``recorded`` map measures to values: the paper's, and
-    for cells that no paper has, those that this library gave when the row was written.
-    ``claim`` "same" asks for the printed value; with "no worse" a better one will do.
-    """
+    """A line of a table: a learner, and the values printed for it."""
 
     name: str
     protocol: Protocol
     tolerance: Tolerance
-    claim: Literal["same", "no worse"] = "same"
-    learner: str | None = None
+    claim: Literal["same", "no worse"] = "same"  # with "no worse" a better value will do
+    learner: str | None = None  # its text, with {k} for ``over``; without: facts about the data
     over: tuple[int, ...] = ()
-    combine: Literal["mean", "best"] = "mean"
-    published: Mapping[str, float] = field(default_factory=dict)
+    combine: Literal["mean", "best"] = "mean"  # of the values over k, for each measure
+    published: Mapping[str, float] = field(default_factory=dict)  # by measure
+    # of cells that no paper has: what this library gave when the row was written
     recorded: Mapping[str, float] = field(default_factory=dict)
     differs: Mapping[str, Known] = field(default_factory=dict)
     needs: str | None = None
@@ -104,18 +94,14 @@ class PublishedTable:
 
 @dataclass(frozen=True)
 class Statement:
-    """A sentence about a figure that can be checked: who wins, or that more neighbours are better.
-
-    ``winner`` and ``loser`` are curves, compared by their mean; ``rising`` is a curve that gets
-    better with k. ``why`` is the evidence if the sentence does not hold.
-    """
+    """A sentence about a figure: who wins, or that more neighbours are better."""
 
     text: str
     measure: str
-    winner: str | None = None
+    winner: str | None = None  # a curve, compared with the loser's by its mean
     loser: str | None = None
-    rising: str | None = None
-    why: str | None = None
+    rising: str | None = None  # a curve that gets better with k
+    why: str | None = None  # the evidence if the sentence does not hold
 
 
 @dataclass(frozen=True)

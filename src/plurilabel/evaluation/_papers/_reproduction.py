@@ -42,20 +42,9 @@ def judge(
     greater_is_better: bool,
     known: Known | None = None,
 ) -> Verdict:
-    """Compare with a printed value.
-
-    A cell outside the tolerance passes if it is better and only that was claimed, or if the
-    difference is known: then ours must still be the value that the evidence is about.
-
-    Examples
-    --------
-    >>> judge(0.1968, 0.197, 0.003, claim="same", greater_is_better=False).verdict
-    'holds'
-    >>> judge(0.159, 0.179, 0.01, claim="no worse", greater_is_better=False).verdict
-    'better'
-    >>> judge(0.159, 0.179, 0.01, claim="same", greater_is_better=False)
-    Verdict(verdict='differs', passed=False, reason='')
-    """
+    """Compare with a printed value."""
+    # A cell outside the tolerance passes if it is better and only that was claimed, or if the
+    # difference is known: then ours must still be the value that the evidence is about.
     if abs(ours - published) <= tolerance + ROUNDING:
         return Verdict("holds", True)
     if claim == "no worse" and (ours > published) == greater_is_better:
@@ -216,11 +205,9 @@ Lines = tuple[list[str], list[list[str]]]  # columns and rows, all of them text
 
 
 def lines_of(cells: Sequence[Cell], best: str = "") -> Lines:
-    """A table or figure as text: its columns and its rows.
-
-    If nothing is published, a row for each measure and a column for each learner, the best marked;
-    for a figure, a row for each statement; else a row for each cell.
-    """
+    """A table or figure as text: its columns and its rows."""
+    # If nothing is published, a row for each measure and a column for each learner, the best
+    # marked; for a figure, a row for each statement; else a row for each cell.
     if all(cell.learner and cell.published is None for cell in cells):
         return _grid(cells, best)
     if cells[0].table.startswith("figure"):

@@ -367,15 +367,8 @@ _NARROW, _BROAD = set("iljtfrI.,:;'|!()[] "), set("MWmw@%—")
 
 
 def text_width(text: str) -> float:
-    """About the pixels of a text in a drawing, at the largest size that the page gives it.
-
-    Whoever opens the page has another font; this is on the safe side of the usual ones.
-
-    Examples
-    --------
-    >>> round(text_width("iii")), round(text_width("MMM")), round(text_width("海海海"))
-    (14, 36, 42)
-    """
+    """About the pixels of a text in a drawing, at the largest size that the page gives it."""
+    # Whoever opens the page has another font; this is on the safe side of the usual ones.
     widths = (
         14.0 if display_width(c) == 2 else 4.7 if c in _NARROW else 12.0 if c in _BROAD
         else 9.8 if c.isupper() else 8.2
@@ -390,13 +383,7 @@ def series(place: int) -> str:
 
 
 def ticks(low: float, high: float, about: int = 5) -> list[tuple[float, str]]:
-    """Round numbers within an interval, and how to write them.
-
-    Examples
-    --------
-    >>> [text for _, text in ticks(0.13, 0.58)]
-    ['0.2', '0.3', '0.4', '0.5']
-    """
+    """Round numbers within an interval, and how to write them."""
     rough = (high - low) / about
     power = 10 ** floor(log10(rough))
     step = next(power * m for m in (1, 2, 2.5, 5, 10) if power * m >= rough * 0.999)
@@ -406,13 +393,7 @@ def ticks(low: float, high: float, about: int = 5) -> list[tuple[float, str]]:
 
 
 def log_ticks(low: float, high: float) -> list[tuple[float, str]]:
-    """Powers of ten between two exponents, with 2 and 5 where these are few.
-
-    Examples
-    --------
-    >>> [text for _, text in log_ticks(-2, 2)]
-    ['0.01', '0.1', '1', '10', '100']
-    """
+    """Powers of ten between two exponents, with 2 and 5 where these are few."""
     several = high - low >= 2
     steps = (1,) if several else (1, 2, 5) if high - low >= 0.6 else (1, 1.5, 2, 3, 4, 5, 6, 8)
     every = ceil((high - low) / 7) if several else 1

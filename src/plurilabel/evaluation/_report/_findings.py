@@ -40,17 +40,13 @@ FEW_FOLDS = 5
 
 
 class Value(NamedTuple):
-    """A cell of a table of results, as text.
-
-    ``mark`` is "≈" where the learner is not significantly worse than the best, and None in a
-    column without marks; ``folds`` says how many there are where some are missing.
-    """
+    """A cell of a table of results, as text."""
 
     text: str
     best: bool = False
-    mark: str | None = None
+    mark: str | None = None  # "≈": not significantly worse than the best; None: no marks here
     deviation: str = ""
-    folds: str = ""
+    folds: str = ""  # how many there are where some are missing
 
 
 Rows = list[tuple[str, list[Value]]]

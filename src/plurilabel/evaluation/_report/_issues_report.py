@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from plurilabel._core.compat import versions
-from plurilabel._core.records import write_atomic
+from plurilabel._core.scores import check_count
 from plurilabel._core.words import counted
-from plurilabel.evaluation._report._report import html_page
+from plurilabel.evaluation._report._report import write_html
 from plurilabel.inspection import LabelIssues
 
 
@@ -62,8 +62,7 @@ def write_issues_report(
     if instances is not None and len(instances) != n:
         got = len(instances)
         raise ValueError(f"instances must have {n} entries, one for each row, got {got}")
-    if isinstance(top, bool) or not isinstance(top, int | np.integer) or top < 1:
-        raise ValueError(f"top must be an integer of at least 1, got {top!r}")
+    check_count(top, "top")
     lines = [
         {
             "row": row,
@@ -97,8 +96,4 @@ def write_issues_report(
         ],
         "version": versions()["plurilabel"],
     }
-    page, path = html_page("issues", shown), Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with write_atomic(path) as stream:
-        stream.write(page.encode(errors="backslashreplace"))
-    return path
+    return write_html(path, "issues", shown)

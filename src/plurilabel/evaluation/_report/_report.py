@@ -40,15 +40,7 @@ _LONG_WORD = re.compile(r"[^\s\u200b-]{15,}")
 
 
 def breakable(text: str) -> str:
-    """The head of a column, which may break where code has a joint, and in very long words.
-
-    Examples
-    --------
-    >>> breakable("MLkNN(n=5)").split("\\u200b"), breakable("a" * 20).split("\\u200b")
-    (['MLkNN(', 'n=5)'], ['aaaaaaaaaaaa', 'aaaaaaaa'])
-    >>> breakable("ClassifierChain").split("\\u200b")
-    ['Classifier', 'Chain']
-    """
+    """The head of a column, which may break where code has a joint, and in very long words."""
     joined = _CAMEL.sub("\u200b", text.translate(_JOINTS))
     return _LONG_WORD.sub(lambda found: "\u200b".join(re.findall(".{1,12}", found[0])), joined)
 
@@ -179,6 +171,15 @@ def rendered(results: Results, formats: Sequence[str], title: str | None) -> dic
 def html_page(page: str, shown: dict[str, Any]) -> str:
     """A page from its template, without the indentation between tags."""
     return re.sub(r">\n\s*<", "><", _template("html", page).render(shown).lstrip())
+
+
+def write_html(path: str | os.PathLike[str], page: str, shown: dict[str, Any]) -> Path:
+    """Write a page, whole or not at all; folders are made if needed."""
+    text, place = html_page(page, shown), Path(path)
+    place.parent.mkdir(parents=True, exist_ok=True)
+    with write_atomic(place) as stream:
+        stream.write(text.encode(errors="backslashreplace"))
+    return place
 
 
 @cache

@@ -159,10 +159,8 @@ def _not_worse(
 
 
 def fold_ratios(results: Results) -> Array:
-    """Test instances over training instances of each dataset; NaN where folds are not tested.
-
-    They are tested where there are several splits, unless all of them are one published split.
-    """
+    """Test instances over training instances of each dataset; NaN where folds are not tested."""
+    # They are tested where there are several splits, unless all of them are one published split.
     splits: dict[str, set[Any]] = {name: set() for name in results.datasets}
     shares: dict[str, list[float]] = {name: [] for name in results.datasets}
     for cell in results.cells:

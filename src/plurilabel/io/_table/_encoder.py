@@ -17,9 +17,12 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
 from plurilabel._core.fitted import Declared, labels, values
+from plurilabel.text import make_encoder
+from plurilabel.text.shared import TextEncoder
 
 MOST_CATEGORIES = 255  # of a column with a feature of their own: the most frequent
 MOST_SUBWORDS = 100_000  # in a column: the most frequent
+BESIDE = "tfidf+"  # before the name of an encoder: words are features, too
 MANY_COLUMNS = 1000  # whose names scikit-learn would look up one by one; a slice it does not
 
 
@@ -33,7 +36,7 @@ def column_transformer(
         if kind != "text":
             columns["declared" if hasattr(frame[name], "cat") else kind].append(name)
     # beside words, thousands of columns mostly of zeros
-    options: dict[str, Any] = {"sparse_output": bool(texts)}
+    options: dict[str, Any] = {"sparse_output": bool(texts) and not is_dense(words)}
     declared = [
         [*frame[name].cat.categories, *([np.nan] if frame[name].isna().any() else [])]
         for name in columns["declared"]
@@ -56,6 +59,11 @@ def column_transformer(
     return ColumnTransformer(
         parts, sparse_threshold=1.0, verbose_feature_names_out=bool(texts) and len(parts) > 1
     )
+
+
+def is_dense(words: Any) -> bool:
+    """Whether a transformer of texts makes dense vectors: an encoder, and not counts of words."""
+    return isinstance(words, TextEncoder)
 
 
 def _text_parts(texts: list[str]) -> list[str]:
@@ -105,6 +113,8 @@ def word_features(
     stop_words: str | Sequence[str] | None = None,
     min_count: int = 1,
     subwords: bool = False,
+    encoder: str | TextEncoder | None = None,
+    sublinear: bool = False,
 ) -> Any:
     """Make a transformer of texts, for ``words`` of :func:`table_encoder`.
 
@@ -118,10 +128,16 @@ def word_features(
         Words that occur in fewer rows are ignored.
     subwords : bool, default=False
         Whether parts of words, of 3 to 5 letters, are features, too.
+    encoder : str or encoder of :mod:`plurilabel.text`, default=None
+        Vectors in place of words, by a name as :func:`plurilabel.text.make_encoder` takes it.
+        ``"tfidf+"`` before the name for both beside each other; other parameters are for the
+        words, and need that.
+    sublinear : bool, default=False
+        Whether a word that occurs k times in a text counts 1 + log k instead of k.
 
     Returns
     -------
-    TfidfVectorizer, or FeatureUnion of two with ``subwords``
+    TfidfVectorizer, an encoder, or FeatureUnion of several
 
     Examples
     --------
@@ -129,17 +145,27 @@ def word_features(
     >>> words = word_features(ngrams=2, stop_words=["the"])
     >>> words.fit(["the red car"]).get_feature_names_out().tolist()
     ['car', 'red', 'red car']
+    >>> word_features(encoder="tfidf+static").transformer_list
+    [('tfidfvectorizer', TfidfVectorizer()), ('staticencoder', StaticEncoder())]
     """
+    beside = isinstance(encoder, str) and encoder.startswith(BESIDE)
+    if isinstance(encoder, str):
+        encoder = make_encoder(encoder.removeprefix(BESIDE))
+    if encoder is not None and not beside:
+        if (ngrams, stop_words, min_count, subwords, sublinear) != (1, None, 1, False, False):
+            raise ValueError("ngrams, stop_words, min_count and subwords are for words; use "
+                             "them with encoder='tfidf+...'")  # fmt: skip
+        return encoder
     stop: Any = stop_words
     if stop is not None and stop != "english":
         stop = [word.lower() for word in stop]
-    words = TfidfVectorizer(ngram_range=(1, ngrams), stop_words=stop, min_df=min_count)
-    if not subwords:
-        return words
+    options: dict[str, Any] = {"min_df": min_count, "sublinear_tf": sublinear}
+    words = TfidfVectorizer(ngram_range=(1, ngrams), stop_words=stop, **options)
     parts = TfidfVectorizer(
-        analyzer="char_wb", ngram_range=(3, 5), min_df=min_count, max_features=MOST_SUBWORDS
+        analyzer="char_wb", ngram_range=(3, 5), max_features=MOST_SUBWORDS, **options
     )
-    return make_union(words, parts)
+    every = [words, *([parts] if subwords else []), *([encoder] if beside else [])]
+    return make_union(*every) if len(every) > 1 else words
 
 
 # dates ------------------------------------------------------------------------------------------

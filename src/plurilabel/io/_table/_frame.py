@@ -25,6 +25,7 @@ from plurilabel.io._files import (
     most_unpacked,
     not_utf8,
     opened,
+    part_files,
     plain_name,
 )
 
@@ -106,6 +107,11 @@ class Frame:
         """Name of the dataset."""
         return "" if self.path is None else plain_name(self.path)
 
+    def _place(self, row: int | None) -> tuple[str | None, int | None, int | None]:
+        """The file of a row, and its line there, or its number if there are no lines."""
+        line = self._line_of(row) if self._line_of and row is not None else None
+        return self.path, line, None if line is not None else row
+
     @contextmanager
     def located(self) -> Iterator[None]:
         """Errors of cells get file and line, or the row of a data frame."""
@@ -115,35 +121,71 @@ class Frame:
             yield
         except CellError as error:
             column = f"column {error.column!r}" if error.column else "table"
-            line = self._line_of(error.row) if self._line_of and error.row is not None else None
-            if error.row is not None and line is None:
+            path, line, row = self._place(error.row)
+            if row is not None:
                 # as lines of files are counted, and as rows of data frames are
-                column += f", row {error.row + (self.path is not None)}"
+                column += f", row {row + (path is not None)}"
             problem = f"{column}: {error.problem}"
-            if self.path is None:
+            if path is None:
                 raise ValueError(problem) from None
-            raise FileFormatError(self.path, line, problem) from None
+            raise FileFormatError(path, line, problem) from None
+
+
+class StackedFrame(Frame):
+    """The rows of several files, one file after the other."""
+
+    def __init__(self, parts: Sequence[Frame], name: str) -> None:
+        first = parts[0].frame.columns
+        for part in parts:
+            if odd := set(first).symmetric_difference(part.frame.columns):
+                problem = f"expected the columns of {parts[0].path}, but {sorted(odd)[0]!r} is in "
+                raise FileFormatError(str(part.path), None, f"{problem}one of the two only")
+        pandas = table_module("pandas")
+        frames = [part.frame[first] for part in parts]
+        for column in first:
+            texts = [frame[column].dtype.kind not in "biufM" for frame in frames]
+            if any(texts) and not all(texts):  # read as numbers where a part has nothing else
+                frames = [
+                    frame if text else frame.assign(**{column: frame[column].map(str, "ignore")})
+                    for frame, text in zip(frames, texts)
+                ]
+        frame = pandas.concat(frames, ignore_index=True)
+        super().__init__(frame, name, commas={name for part in parts for name in part.commas})
+        self._parts, self._ends = parts, np.cumsum([len(part.frame) for part in parts])
+
+    def _place(self, row: int | None) -> tuple[str | None, int | None, int | None]:
+        if row is None:
+            return self.path, None, None
+        i = int(np.searchsorted(self._ends, row, side="right"))
+        return self._parts[i]._place(row - int(self._ends[i - 1] if i else 0))
 
 
 def open_frame(
-    source: AnyPath | Any,
+    source: Any,
     *,
     sep: str | None = None,
     decimal: str | None = None,
     format: str | None = None,
     as_text: Iterable[str] = (),
     embeddings: AnyPath | Any = None,
+    sheet: str | None = None,
 ) -> Frame:
-    """Read a file or take a data frame; in CSV the columns ``as_text`` stay text."""
+    """Read files or take a data frame; in CSV the columns ``as_text`` stay text."""
     pandas = table_module("pandas")
     if decimal not in (None, ".", ","):
         raise ValueError(f"decimal must be '.' or ',', got {decimal!r}")
-    if isinstance(source, str | os.PathLike):
-        kind = table_format(source, format)
+    several = source if isinstance(source, list | tuple) and source else [source]
+    if all(isinstance(one, str | os.PathLike) for one in several):
         if sep is not None and (len(sep) != 1 or not sep.isascii() or sep in '"\r\n'):
             problem = "sep must be a single character of ASCII, but no quote or line end"
             raise ValueError(f"{problem}, got {sep!r}")
-        table = kind.frame(source, sep, decimal, set(as_text))  # type: ignore[misc]
+        paths, parts = part_files(source), []
+        for path in paths:
+            kind = table_format(path, format)
+            if sheet is not None and kind.name != "excel":
+                raise ValueError(f"sheet= is for Excel files, but {path} is not one")
+            parts.append(kind.frame(path, sheet or sep, decimal, set(as_text)))  # type: ignore[misc]
+        table = parts[0] if len(parts) == 1 else StackedFrame(parts, os.path.dirname(paths[0]))
     else:
         if not isinstance(source, pandas.DataFrame):
             if not hasattr(source, "to_pandas"):

@@ -322,17 +322,26 @@ def _are_many(texts: Sequence[str], cells: Sequence[str | None]) -> bool:
     return len(texts) > MOST_CATEGORIES or len(texts) > max(MANY_CATEGORIES, len(cells) / 2)
 
 
-def has_identifier(frame: Any) -> bool:
-    """Whether a column of numbers only numbers the rows."""
-    columns = range(frame.shape[1])
-    return any(_identifies(frame.iloc[:, j], str(frame.columns[j])) for j in columns)
+def needs_encoding(X: Any) -> bool:
+    """Whether X is a data frame with columns that are not numbers, or that number the rows."""
+    if not hasattr(X, "iloc"):
+        return False
+    columns = range(X.shape[1])
+    return any(dtype.kind not in "biuf" for dtype in X.dtypes) or any(
+        _identifies(X.iloc[:, j], str(X.columns[j])) for j in columns
+    )
 
 
 def _identifies(series: Any, name: str) -> str:
     """What shows that a column names or numbers the rows; "" if it does not."""
+    if _ID.fullmatch(name.strip()) and len(series) >= FEWEST_ROWS:
+        cells = series.to_numpy()
+        if series.dtype.kind not in "iuf" and all(str(cell).isdecimal() for cell in cells):
+            cells = cells.astype(float)  # numbers as text, from a file that is read in blocks
+        if cells.dtype.kind in "iuf" and (np.diff(cells) == 1).all():
+            return "it numbers the rows"
     if series.dtype.kind in "iuf":
-        counts = len(series) >= FEWEST_ROWS and bool((np.diff(series.to_numpy()) == 1).all())
-        return "it numbers the rows" if counts and _ID.fullmatch(name.strip()) else ""
+        return ""
     texts = _texts_in(series)
     if hasattr(series, "cat") or len(texts) <= max(MANY_CATEGORIES, len(series) / 2):
         return ""

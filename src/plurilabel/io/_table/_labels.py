@@ -15,7 +15,7 @@ from plurilabel._core.base import check_labels, column_names
 from plurilabel._core.blocks import dense, stack_rows
 from plurilabel._core.labels import TAG_SEPARATORS
 from plurilabel._core.unknown import known_part
-from plurilabel._core.words import first_repeated, is_unicode
+from plurilabel._core.words import FRACTIONS, NUMBER, first_repeated, is_unicode
 from plurilabel.io._table._frame import CellError, table_module
 from plurilabel.io._table._kinds import cells_of, numbers_of, shown
 
@@ -32,7 +32,9 @@ def label_columns(frame: Any, names: Sequence[str], empty: str | None = None) ->
         wrong = np.flatnonzero((values != 0) & (values != 1) & ~np.isnan(values))
         if len(wrong):
             cell = cells_of(frame[name].iloc[wrong[:1]])[0]
-            raise CellError(name, int(wrong[0]), f"expected a label 0 or 1, got {shown(cell)}")
+            more = f"; {FRACTIONS}" if 0 < values[wrong[0]] < 1 else ""
+            problem = f"expected a label 0 or 1, got {shown(cell)}{more}"
+            raise CellError(name, int(wrong[0]), problem)
         Y[:, j] = values
     blank = np.isnan(Y)
     if not blank.any():
@@ -53,6 +55,8 @@ def tag_column(
     """Y in CSR for a column of tags, their names, and what separates them in a cell of text."""
     sets, tag_sep = _tag_sets(cells_of(series), name, tag_sep)
     found = set(chain.from_iterable(sets))
+    if label_names is None and tag_sep is None:
+        _refuse_fractions(sets, found, name)
     if label_names is None and found and found <= {"0", "1"}:
         problem = f"expected tags, got only 0 and 1; a label column is labels=[{name!r}]"
         raise CellError(name, None, problem)
@@ -66,6 +70,16 @@ def tag_column(
     Y = sp.csr_array(binarizer.fit_transform(sets), dtype=np.int64)
     Y.sort_indices()
     return Y, names, tag_sep
+
+
+def _refuse_fractions(sets: list[list[str]], found: set[str], name: str) -> None:
+    """Refuse a column of numbers, one in each cell, not all of which are whole."""
+    if not all(map(NUMBER.fullmatch, found)):
+        return
+    part = next((tag for tag in sorted(found) if not float(tag).is_integer()), None)
+    if part is not None:
+        row = next(row for row, tags in enumerate(sets) if part in tags)
+        raise CellError(name, row, f"expected tags, got {part}; {FRACTIONS}")
 
 
 def _tag_sets(
@@ -101,7 +115,8 @@ def _listed(cell: Any, name: str, row: int) -> list[str]:
     if cell is None:
         return []
     if not isinstance(cell, list | tuple | set | frozenset | np.ndarray):
-        raise CellError(name, row, f"expected tags (text or a list), got {shown(cell)}")
+        more = f"; {FRACTIONS}" if isinstance(cell, float) and not cell.is_integer() else ""
+        raise CellError(name, row, f"expected tags (text or a list), got {shown(cell)}{more}")
     for tag in cell:
         if not isinstance(tag, str | int | np.integer) or isinstance(tag, bool):
             raise CellError(name, row, f"expected a list of texts, got {shown(tag)} in it")

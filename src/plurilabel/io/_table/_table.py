@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any, BinaryIO, Literal, NamedTuple
 
@@ -14,9 +15,10 @@ from scipy import sparse
 from plurilabel._core.base import check_labels
 from plurilabel._core.blocks import dense, row_blocks
 from plurilabel._core.data.dataset import Dataset, Matrix
+from plurilabel._core.names import no_column
 from plurilabel._core.records import write_atomic
 from plurilabel._core.unknown import known_part
-from plurilabel._core.words import first_repeated, listed, similar
+from plurilabel._core.words import first_repeated, listed
 from plurilabel.io._files import formats
 from plurilabel.io._table._frame import VECTORS, open_frame, table_format, table_module
 from plurilabel.io._table._kinds import typed_frame, typed_like
@@ -38,7 +40,7 @@ def read_table(
     sep: str | None = None,
     tag_sep: str | None = None,
     label_names: Sequence[str] | None = None,
-    format: Literal["csv", "tsv", "parquet", "jsonl", "json"] | None = None,
+    format: Literal["csv", "tsv", "parquet", "jsonl", "json", "excel"] | None = None,
     encode: bool = True,
     name: str | None = None,
     words: Any = None,
@@ -48,15 +50,16 @@ def read_table(
     empty_labels: Literal["unknown", "absent"] | None = None,
     group: str | None = None,
     time: str | None = None,
+    sheet: str | None = None,
 ) -> Dataset:
-    r"""Read a table: CSV, Parquet, JSON, or a data frame.
+    r"""Read a table: CSV, Parquet, JSON, Excel, or a data frame.
 
-    Needs pandas: ``pip install plurilabel[table]``.
+    Needs pandas: ``pip install plurilabel[table]``, and for Excel ``plurilabel[excel]``.
 
     Parameters
     ----------
-    path : str, path or data frame
-        A file, gzipped or not; or a data frame of pandas or polars.
+    path : str, path, sequence of paths, or data frame
+        A file or several, a folder, or a pattern such as ``rows/*.csv``; or a data frame.
     labels : sequence of str, or str
         Names of the label columns, which hold 0 and 1 (also true and false, yes and no). Or the
         name of the one column with the tags of each row: text with a separator
@@ -76,7 +79,7 @@ def read_table(
         Tag separator. By default ``;``, ``|`` or ``,``; required if several occur in the column.
     label_names : sequence of str, default=None
         With a column of tags: the labels in order, by default the sorted tags that occur.
-    format : {"csv", "tsv", "parquet", "jsonl", "json"}, default=None
+    format : {"csv", "tsv", "parquet", "jsonl", "json", "excel"}, default=None
         By default the format given by the file name.
     encode : bool, default=True
         Whether to turn X into numbers. If False, X is a data frame of typed columns, for a
@@ -100,6 +103,8 @@ def read_table(
         ``groups`` of the dataset, and is not a feature.
     time : str, default=None
         Column of dates or numbers to sort the rows by. It is not a feature.
+    sheet : str, default=None
+        Name of the sheet of an Excel file; required if it has several.
 
     Returns
     -------
@@ -178,7 +183,13 @@ def read_table(
     )
     as_text = [*texts, *codes, labels] if isinstance(labels, str) else [*texts, *codes]
     table = open_frame(
-        path, sep=sep, decimal=decimal, format=format, as_text=as_text, embeddings=embeddings
+        path,
+        sep=sep,
+        decimal=decimal,
+        format=format,
+        as_text=as_text,
+        embeddings=embeddings,
+        sheet=sheet,
     )
     with table.located():
         own = [labels] if isinstance(labels, str) else labels
@@ -201,15 +212,10 @@ def read_table(
         )
         groups = row_groups(table.frame, group)
         times = row_times(table.frame, time, **notation)
-    feature_names = X.columns
-    if encode:
-        encoder = TableEncoder(numbers="passthrough", words=words, kinds=kinds, written=written)
-        X = encoder.fit_transform(X)
-        feature_names, kinds = encoder.get_feature_names_out(), {}
     data = Dataset(
         X,
         Y,
-        tuple(feature_names.tolist()),
+        tuple(X.columns.tolist()),
         tuple(found),
         name=table.name if name is None else name,
         tag_sep=tag_sep,
@@ -218,7 +224,19 @@ def read_table(
         left_out=left_out,
         groups=groups,
     )
-    return in_order(data, times)
+    return in_order(encoded(data, words) if encode else data, times)
+
+
+def encoded(data: Dataset, words: Any = None) -> Dataset:
+    """The same data, with the columns of a table as numbers; other data as they are."""
+    if not data.kinds:
+        return data
+    encoder = TableEncoder(
+        numbers="passthrough", words=words, kinds=dict(data.kinds), written=dict(data.written)
+    )
+    X = encoder.fit_transform(data.X)
+    names = tuple(encoder.get_feature_names_out().tolist())
+    return replace(data, X=X, feature_names=names, kinds={})
 
 
 def _check_labels_given(
@@ -287,20 +305,11 @@ def _check_named(
     there = set(columns)
     for column in names:
         if column not in there:
-            raise ValueError(f"{parameter} names a column {column!r}, {_instead(column, columns)}")
+            raise ValueError(no_column(parameter, column, columns))
         if column in labels:
             raise ValueError(f"{parameter} must name no label column, got {column!r}")
         if column in chosen:
             raise ValueError(f"drop must name no column that is to be used, got {column!r}")
-
-
-def _instead(column: str, columns: list[str]) -> str:
-    if len(columns) == 1:
-        return f"but the table has only one, {columns[0]!r}; is sep= right?"
-    if (close := similar(column, columns)) is not None:
-        return f"which the table does not have; did you mean {close!r}?"
-    shown = ", ".join(map(repr, columns[:10])) + (", ..." if len(columns) > 10 else "")
-    return f"which the table does not have; its {len(columns)} columns are {shown}"
 
 
 class FurtherRows(NamedTuple):
@@ -323,6 +332,7 @@ def read_further(
     written: Mapping[str, str] | None = None,
     embeddings: str | os.PathLike[str] | Any = None,
     empty_labels: Literal["unknown", "absent"] | None = None,
+    sheet: str | None = None,
 ) -> FurtherRows:
     """Read a table for a model that was trained on another one.
 
@@ -338,7 +348,7 @@ def read_further(
         All labels, to get Y. Other tags are returned too.
     written : mapping of str to str, default=None
         Notation of numbers and dates in the training table, from its dataset.
-    sep, tag_sep, embeddings, empty_labels : optional
+    sep, tag_sep, embeddings, empty_labels, sheet : optional
         As for :func:`read_table`.
 
     Returns
@@ -357,7 +367,7 @@ def read_further(
     written = written or {}
     as_text = [name for name, kind in kinds.items() if kind != "numbers" or name in written]
     as_text += [] if labels is None else [labels]
-    table = open_frame(path, sep=sep, as_text=as_text, embeddings=embeddings)
+    table = open_frame(path, sep=sep, as_text=as_text, embeddings=embeddings, sheet=sheet)
     with table.located():
         X, Y = typed_like(table.frame, kinds, written), None
         names = list(label_names or ())

@@ -19,7 +19,7 @@ from plurilabel._core.base import default_feature_names
 from plurilabel._core.compat import HasMethods, StrOptions, check_params
 from plurilabel._core.fitted import Declared, values
 from plurilabel._core.words import listed
-from plurilabel.io._table._encoder import column_transformer, imputer
+from plurilabel.io._table._encoder import column_transformer, imputer, is_dense
 from plurilabel.io._table._frame import Frame, open_frame, table_module
 from plurilabel.io._table._kinds import Typed, typed_frame, typed_like
 
@@ -47,7 +47,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         What transforms numbers, including those of dates. By default missing values are replaced
         by the median, and beside text numbers are scaled to [0, 1].
     words : transformer, default=None
-        What turns a column of text into features; each column gets a copy. By default
+        What turns a column of text into features, such as :class:`StaticEncoder`, or what
+        :func:`plurilabel.io.word_features` makes; each column gets a copy. By default
         :class:`~sklearn.feature_extraction.text.TfidfVectorizer`.
     kinds : dict of str to {"numbers", "dates", "categories", "text"}, default=None
         The columns to use and their kinds, instead of detecting them. :meth:`decided` sets it.
@@ -70,7 +71,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     Notes
     -----
     The features are numbers first, then dates, categories and words, each in the order of the
-    columns. They are sparse if there is text.
+    columns. They are sparse if there is text, unless ``words`` is an encoder of
+    :mod:`plurilabel.text`.
 
     A column of categories becomes a 0/1 column for each value, such as ``country_fr``, and one
     for missing values if training rows have any. A new value becomes zeros in all of them. Of
@@ -140,7 +142,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         X : data frame, array of shape (n, d), or sequence of n texts
         y : ignored
         """
-        self._fit(self.typed_rows(X))
+        typed = self.typed_rows(X)
+        self._prepare(typed).fit(typed.frame)
         return self
 
     def fit_transform(self, X: Any, y: Any = None, **params: Any) -> Any:  # noqa: ARG002
@@ -151,7 +154,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         ndarray or csr_array of shape (n, features)
         """
         typed = self.typed_rows(X)
-        return self._matrix(self._fit(typed).transform(typed.frame))
+        return self._matrix(self._prepare(typed).fit_transform(typed.frame))
 
     def transform(self, X: Any) -> Any:
         """Encode the rows of a table, or texts.
@@ -214,11 +217,12 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                 _names(columns, parameter, getattr(self, parameter))
                 for parameter in ("text", "categorical", "drop")
             )
-            text = columns if is_texts(X) else text
+            text = columns if is_texts(X) or getattr(X, "attrs", {}).get(TEXT) else text
             used = [name for name in columns if name not in drop]
             return typed_frame(table.frame, used, text, categorical, commas=table.commas)
 
-    def _fit(self, typed: Typed) -> ColumnTransformer:
+    def _prepare(self, typed: Typed) -> ColumnTransformer:
+        """Remember the columns; returns their transformer, not fitted."""
         self.kinds_, self.written_, self.left_out_ = typed.kinds, typed.written, typed.left_out
         self.feature_names_in_ = np.array(list(typed.kinds), dtype=object)
         self.n_features_in_ = len(typed.kinds)
@@ -227,12 +231,11 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             raise ValueError("words is for columns of text, got none; name them with text=[...]")
         if numbers is None:
             numbers = make_pipeline(imputer(), MinMaxScaler()) if has_text else imputer()
-        transformer = column_transformer(typed.frame, typed.kinds, numbers, self.words)
-        self.transformer_ = transformer.fit(typed.frame)
+        self.transformer_ = column_transformer(typed.frame, typed.kinds, numbers, self.words)
         return self.transformer_
 
     def _matrix(self, encoded: Any) -> Any:
-        if TEXT in self.kinds_.values():
+        if TEXT in self.kinds_.values() and not is_dense(self.words):
             return sparse.csr_array(encoded)
         return np.ascontiguousarray(encoded)  # sums in another order differ in the last bit
 
@@ -340,7 +343,9 @@ def as_table(X: Any, names: Sequence[str] = ()) -> Frame:
     pandas = table_module("pandas")
     if is_texts(X):
         name = names[0] if len(names) == 1 else str(getattr(X, "name", None) or TEXT)
-        return Frame(pandas.DataFrame({name: pandas.Series(list(X), dtype=object)}))
+        frame = pandas.DataFrame({name: pandas.Series(list(X), dtype=object)})
+        frame.attrs[TEXT] = True  # so that few different texts are not taken for categories
+        return Frame(frame)
     array = np.asarray(X)
     if array.ndim != 2:
         raise ValueError(

@@ -196,11 +196,9 @@ class _Bags:
 
 
 def hausdorff(bags: _Bags, others: _Bags) -> Floats:
-    """Maximal Hausdorff distance of each bag to each other one.
-
-    With a_l = <x - z, v_l>, the squared distance of member l of x to member m of z is
-    ||x - z||^2 + ||v_l - v_m||^2 - 2 a_l + 2 a_m.
-    """
+    """Maximal Hausdorff distance of each bag to each other one."""
+    # With a_l = <x - z, v_l>, the squared distance of member l of x to member m of z is
+    # ||x - z||^2 + ||v_l - v_m||^2 - 2 a_l + 2 a_m.
     apart, q = bags.apart, bags.products.shape[1]
     norms = squared_norms(bags.X)[:, None] + squared_norms(others.X)
     square = norms - 2 * dense(bags.X @ others.X.T)

@@ -381,11 +381,9 @@ class RankSVM(WeightedFit, ScoringClassifier):
 def _ranked_labels(
     Y: NDArray[np.bool_], D: NDArray[np.bool_], varies: NDArray[np.bool_]
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.intp]]:
-    """The labels to rank above and below the others, and the number of pairs |Y_i| |D_i|.
-
-    Where the known labels of instances are all present or all absent, and there are instances of
-    both kinds, they are ranked against one more label, which is absent or present accordingly.
-    """
+    """The labels to rank above and below the others, and the number of pairs |Y_i| |D_i|."""
+    # Where the known labels of instances are all present or all absent, and there are instances of
+    # both kinds, they are ranked against one more label, which is absent or present accordingly.
     has, lacks = Y.sum(axis=1), D.sum(axis=1)
     y, d, n_pairs = Y[:, varies], D[:, varies], has * lacks
     some = has + lacks < Y.shape[1]

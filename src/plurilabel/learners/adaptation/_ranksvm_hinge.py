@@ -183,11 +183,9 @@ def _proximal(
 def _places(
     d: Floats, sums: Floats, n_D: Ints, row: Ints, total: Floats, size: Ints, i: Ints, c: Floats
 ) -> tuple[Floats, Ints, Ints]:
-    """Where blocks of A come to rest, and how many of the ordered D they reach and pass.
-
-    The right side of the equation bends at w_l + c i, where l is reached, and at w_l + c (i + s),
-    where it is passed. Binary searches for the last of each below the solution.
-    """
+    """Where blocks of A come to rest, and how many of the ordered D they reach and pass."""
+    # The right side of the equation bends at w_l + c i, where l is reached, and at
+    # w_l + c (i + s), where it is passed. Binary searches for the last of each below the solution.
     q = d.shape[1]
     d, sums, start, start_sums = d.ravel(), sums.ravel(), row * q, row * (q + 1)
     begin, width = c * i, c * size

@@ -29,12 +29,10 @@ REFINE = 20  # most steps of conjugate gradients after a Cholesky factor, which 
 def interior_points(
     Phi: Floats, sets: LabelSets
 ) -> Iterator[tuple[Floats, Floats, Floats, Floats]]:
-    """Points on the way to the optimum: beta (n, q) in Z, weights (r, q) and biases (q,).
-
-    And another beta next to the first, of weights next to 0: multiplied, it is nearly optimal for
-    that multiple of a large c. Phi (n, r) are the features; those of a kernel are a root of its
-    matrix. Ends where rounding leaves no further step.
-    """
+    """Points on the way to the optimum: beta (n, q) in Z, weights (r, q) and biases (q,)."""
+    # And another beta next to the first, of weights next to 0: multiplied, it is nearly optimal
+    # for that multiple of a large c. Phi (n, r) are the features; those of a kernel are a root of
+    # its matrix. Ends where rounding leaves no further step.
     A, part = Pairs(sets), sets.parts()
     (n, r), q = Phi.shape, sets.A.shape[1]
     Phi_1 = np.column_stack([Phi, np.ones(n)])  # the biases are weights of a constant feature
@@ -123,11 +121,9 @@ class Pairs:
 def _newton_system(
     A: Pairs, theta: Floats, Phi_1: Floats, pinned: NDArray[np.intp]
 ) -> Callable[[Floats], Floats]:
-    """Solver of G dW = right, G = I + Phi' A diag(theta) A' Phi; the biases have no I.
-
-    Entries of theta differ by many orders of magnitude, so that a factor of G is only a
-    preconditioner, and G itself is applied without being formed.
-    """
+    """Solver of G dW = right, G = I + Phi' A diag(theta) A' Phi; the biases have no I."""
+    # Entries of theta differ by many orders of magnitude, so that a factor of G is only a
+    # preconditioner, and G itself is applied without being formed.
     q, size = A.shape[1], Phi_1.shape[1]
     L = A.laplacians(theta)
     blocks = np.zeros((q, size, q, size))

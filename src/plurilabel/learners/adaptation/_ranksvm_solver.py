@@ -74,11 +74,9 @@ class Solution:
 
 
 def solve(K: Gram, sets: LabelSets, *, tol: float, max_iter: int) -> Solution:
-    """Minimise the primal objective until the relative duality gap is at most tol.
-
-    The weight of the pairs of an instance is C / (|Y_i| |not Y_i|). ``max_iter`` limits the steps
-    of all methods together.
-    """
+    """Minimise the primal objective until the relative duality gap is at most tol."""
+    # The weight of the pairs of an instance is C / (|Y_i| |not Y_i|). ``max_iter`` limits the
+    # steps of all methods together.
     if K.diagonal.min() < 0:
         raise ValueError(NOT_PSD)
     if (b := _levels(sets)) is not None:
@@ -112,11 +110,9 @@ def _centred(b: Floats, part: NDArray[np.intp]) -> Floats:
 
 
 def _levels(sets: LabelSets) -> Floats | None:
-    """Biases that rank all pairs alone, with margins of 1; None if there are none.
-
-    Label k must come before l if an instance has k and not l. Without a cycle the biases are
-    levels of that order, the minimum of the objective is 0, and only then.
-    """
+    """Biases that rank all pairs alone, with margins of 1; None if there are none."""
+    # Label k must come before l if an instance has k and not l. Without a cycle the biases are
+    # levels of that order, the minimum of the objective is 0, and only then.
     before = sets.before()
     if connected_components(before, connection="strong")[0] < len(before):
         return None
@@ -150,11 +146,10 @@ def _points(K: Gram, sets: LabelSets) -> Points:
 
 
 def _interior_points(K: Gram, Phi: Floats, sets: LabelSets) -> Points:
-    """Points of ``interior_points``, for features of mean 0 and mean square 1.
-
-    Within ``RANGE`` the scale of the problem is that of C; beyond, it is solved at the end of the
-    range. There the weights hardly depend on C, and beta is either proportional to C or constant.
-    """
+    """Points of ``interior_points``, for features of mean 0 and mean square 1."""
+    # Within ``RANGE`` the scale of the problem is that of C; beyond, it is solved at the end of
+    # the range. There the weights hardly depend on C, and beta is either proportional to C or
+    # constant.
     Phi = Phi - Phi.mean(axis=0)
     scale = float(np.sqrt(np.mean(np.einsum("ij,ij->i", Phi, Phi))))
     C = float(np.mean(sets.c * sets.n_pairs))
@@ -280,13 +275,11 @@ class _ProximalStep:
         return float(np.vdot(B, KB) / 2 + envelope), beta, groups
 
     def _newton(self, K_R: Floats, groups: Groups) -> Floats:
-        """The y with (1/sigma + Q (K + tau) Q) y = - Q (K + tau) R.
-
-        Q, the derivative of the projection, leaves y zero but for the entries of the groups: few,
-        where most margins are met. Conjugate gradients in these entries; the preconditioner has
-        the diagonal of K, which commutes with Q as a row has one entry, and the q directions of
-        the biases exactly (Woodbury).
-        """
+        """The y with (1/sigma + Q (K + tau) Q) y = - Q (K + tau) R."""
+        # Q, the derivative of the projection, leaves y zero but for the entries of the groups:
+        # few, where most margins are met. Conjugate gradients in these entries; the preconditioner
+        # has the diagonal of K, which commutes with Q as a row has one entry, and the q directions
+        # of the biases exactly (Woodbury).
         q, Q, column = K_R.shape[1], groups.centred, groups.column
         scale = 1.0 / (1.0 / self.sigma + self.K.diagonal)
         J = groups.summed(scale, q) + np.eye(q) / self.tau
@@ -315,10 +308,8 @@ class _ProximalStep:
 
 
 def balance(beta: Floats, sets: LabelSets) -> Floats:
-    """Projection of beta on {beta_i in Z_i, 1' beta = 0}: Newton steps in its q multipliers.
-
-    Only rounding remains of the sums; else, which has never been observed, 0 is feasible.
-    """
+    """Projection of beta on {beta_i in Z_i, 1' beta = 0}: Newton steps in its q multipliers."""
+    # Only rounding remains of the sums; else, which has never been observed, 0 is feasible.
     mu = np.zeros(beta.shape[1])
     weight = np.ones(len(beta))
     for _ in range(30):

@@ -22,6 +22,7 @@ from plurilabel._core.explanation.contributions import Given, Parts
 from plurilabel._core.explanation.models import path_parts
 from plurilabel._core.fitted import Declared, numbers
 from plurilabel._core.limits import check_size
+from plurilabel._core.soft import needs_copies, soft_copies
 from plurilabel._core.unknown import UnknownLabels
 
 BLOCK = 2**17  # numbers in a block of the answer: small enough to stay in the cache over all trees
@@ -68,13 +69,16 @@ class TreeClassifier(ProbabilisticClassifier):
         X : array-like or sparse matrix of shape (n, d), or data frame
             Dense features may be missing (NaN).
         y : 0/1 matrix of shape (n, q), dense, sparse or a data frame; or 1-D classes
-            Sparse labels are made dense: the engine requires it.
-        sample_weight : array-like of shape (n,), default=None
+            Sparse labels are made dense: the engine requires it. Probabilities between 0 and 1
+            are soft labels: see :func:`plurilabel.datasets.soft_copies`.
+        sample_weight : array-like of shape (n,) or (n, q), default=None
 
         Returns
         -------
         self
         """
+        if needs_copies(y, sample_weight):
+            X, y, sample_weight = soft_copies(X, y, sample_weight)
         X, Y = self._validate_fit(X, y)
         self._fit(X, Y, sample_weight)
         return self
@@ -193,10 +197,8 @@ def engine_labels(Y: NDArray[Any]) -> NDArray[Any]:
 
 
 def count_known(tree: Any, X: Any, have: NDArray[Any], known: NDArray[Any]) -> None:
-    """Set the values of a tree to label frequencies among weights that are known, (n, q) each.
-
-    Where nothing is known of a label in a node, the node has the frequency of its parent.
-    """
+    """Set the values of a tree to label frequencies among weights that are known, (n, q) each."""
+    # Where nothing is known of a label in a node, the node has the frequency of its parent.
     inner, n = tree.tree_, X.shape[0]
     leaf = sparse.csr_array(
         (np.ones(n), (tree.apply(X, check_input=False), np.arange(n))), (inner.node_count, n)
@@ -217,11 +219,9 @@ def count_known(tree: Any, X: Any, have: NDArray[Any], known: NDArray[Any]) -> N
 
 
 def impurity_decrease(tree: Any, p: NDArray[np.float64], criterion: str) -> NDArray[np.float64]:
-    """Decrease of each label's own impurity by the splits on each feature, (q, d).
-
-    A split of a node adds w H - w_left H_left - w_right H_right, where w is the weight of the
-    instances in a node and H the label's impurity there, given its frequencies p (nodes, q).
-    """
+    """Decrease of each label's own impurity by the splits on each feature, (q, d)."""
+    # A split of a node adds w H - w_left H_left - w_right H_right, where w is the weight of the
+    # instances in a node and H the label's impurity there, given its frequencies p (nodes, q).
     impurity = entr(p) + entr(1 - p) if criterion == "entropy" else 2 * p * (1 - p)
     weighted = tree.weighted_n_node_samples[:, None] * impurity  # (nodes, q)
     inner = np.flatnonzero(tree.children_left != -1)

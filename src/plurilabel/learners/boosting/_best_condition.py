@@ -28,10 +28,8 @@ TIE = 1e-9
 
 
 def by_sign(D: Floats, has: NDArray[np.bool_]) -> Floats:
-    """Weights D (n, q) as (n, 2q): of the labels that an instance has, then of the others.
-
-    Their sums over a block of instances are the W+ and W- of its labels.
-    """
+    """Weights D (n, q) as (n, 2q): of the labels that an instance has, then of the others."""
+    # Their sums over a block of instances are the W+ and W- of its labels.
     n, q = D.shape
     V = np.empty((n, 2 * q))
     np.multiply(D, has, out=V[:, :q])
@@ -62,11 +60,9 @@ class PairWeights:
         self.D = np.full((m, k), 1.0 / (m * k) if self._D_1 is None else self._D_1)
 
     def update(self, f: Floats) -> float:
-        """Weigh by the scores f = h_1 + ... + h_t; return Z_1 ... Z_t.
-
-        D_{t+1} = D_t exp(-Y h_t) / Z_t is D_1 exp(-Y f) / (Z_1 ... Z_t): computed from f, it has
-        no rounding errors that add up, and the product of the Z is a mean.
-        """
+        """Weigh by the scores f = h_1 + ... + h_t; return Z_1 ... Z_t."""
+        # D_{t+1} = D_t exp(-Y h_t) / Z_t is D_1 exp(-Y f) / (Z_1 ... Z_t): computed from f, it has
+        # no rounding errors that add up, and the product of the Z is a mean.
         D = self.D
         np.copyto(D, f)
         np.negative(D, where=self._has, out=D)

@@ -60,11 +60,9 @@ class Sums:
     place: NDArray[np.int32] | None  # (n,), their rows of V; -1 for those that do not count
 
     def inside(self, g: Rows, k: Rows) -> tuple[Floats, Floats]:
-        """Weights (B, most, 2q) and values (B, most) of the instances in B bins, by value.
-
-        Padded with zero weights and the value NaN. Instances that do not count have zero weight,
-        but keep their value.
-        """
+        """Weights (B, most, 2q) and values (B, most) of the instances in B bins, by value."""
+        # Padded with zero weights and the value NaN. Instances that do not count have zero weight,
+        # but keep their value.
         chunk = self.chunk
         assert chunk.values is not None
         start = chunk.indptr[g * chunk.counts.shape[1] + k]
@@ -211,11 +209,9 @@ def between(values: Floats) -> Floats:
 
 
 def find_cuts(distinct: Floats, counts: NDArray[np.intp], max_bins: int) -> Floats:
-    """Thresholds midway between neighbouring distinct values, for at most ``max_bins`` bins.
-
-    If there are too many, those are kept that leave about equally many values in each bin; zero,
-    if it occurs, has its own bin, so that sparse and dense columns are cut alike.
-    """
+    """Thresholds midway between neighbouring distinct values, for at most ``max_bins`` bins."""
+    # If there are too many, those are kept that leave about equally many values in each bin; zero,
+    # if it occurs, has its own bin, so that sparse and dense columns are cut alike.
     cuts = between(distinct)
     if len(distinct) <= max_bins:
         return cuts

@@ -145,11 +145,9 @@ class BoostedClassifier(WeightedFit, ScoringClassifier):
         self._fit_link(X, Y, weights, held)
 
     def _boost(self, X: Any, Y: LabelMatrix, weights: Any, held: Any, measure: Any) -> None:
-        """Keep the rules of the rounds, until no round helps any more.
-
-        With a held-out part, also until its measure has not improved for ``n_iter_no_change``
-        rounds; the rules up to the best round are kept.
-        """
+        """Keep the rules of the rounds, until no round helps any more."""
+        # With a held-out part, also until its measure has not improved for ``n_iter_no_change``
+        # rounds; the rules up to the best round are kept.
         self.rules_, bounds = [], [1.0]
         check = None if held is None else _HeldOut(self, held, measure)
         for rule, bound in self._rounds(X, Y, weights):
@@ -332,12 +330,10 @@ def fitted_names(learner: Any, feature_names: Sequence[str] | None) -> tuple[lis
 
 
 def fit_slope(f: Floats, Y: LabelMatrix, start: float, weights: Floats | None = None) -> float:
-    """The a > 0 for which sigmoid(a f) makes the labels most likely.
-
-    One number for all labels, and no intercept: neither the order of the labels nor the cut at
-    zero changes. The search is within a factor of 100 of ``start``, which is the result where no
-    score, or every score, is wrong.
-    """
+    """The a > 0 for which sigmoid(a f) makes the labels most likely."""
+    # One number for all labels, and no intercept: neither the order of the labels nor the cut at
+    # zero changes. The search is within a factor of 100 of ``start``, which is the result where no
+    # score, or every score, is wrong.
     Y, unknown = known_part(Y)
     margin = np.where(dense(Y).astype(bool), f, -f)
     right = margin > 0

@@ -121,11 +121,9 @@ class Grower:
     sums: Summer = field(default_factory=Summer)
 
     def grow(self, W: Floats, drawn: NDArray[np.bool_] | None = None) -> tuple[Grown, Rows]:
-        """Grow one from the drawn instances; return it and the leaf of each instance.
-
-        W (n, 2q + 1) has the first derivatives, the second derivatives and the weight of each
-        instance: all zero for instances that are not drawn.
-        """
+        """Grow one from the drawn instances; return it and the leaf of each instance."""
+        # W (n, 2q + 1) has the first derivatives, the second derivatives and the weight of each
+        # instance: all zero for instances that are not drawn.
         q = W.shape[1] // 2
         labels = np.arange(q)
         node = np.zeros(len(W), dtype=np.intp)
@@ -291,11 +289,9 @@ class Grower:
     def _in_order(
         self, slots: NDArray[Any], sums: Floats, starts: Rows
     ) -> tuple[NDArray[Any], Floats]:
-        """Order the categories of each feature in each node by their first principal component.
-
-        That is, of their Newton steps. Rare categories are near the middle, because l2 makes
-        their steps small.
-        """
+        """Order the categories of each feature in each node by their first principal component."""
+        # That is, of their Newton steps. Rare categories are near the middle, because l2 makes
+        # their steps small.
         B, q = self.binned, sums.shape[1] // 2
         is_start = np.zeros(len(slots), dtype=bool)
         is_start[starts] = True

@@ -17,6 +17,7 @@ from plurilabel._core.base import LabelMatrix, WeightedFit, with_weights
 from plurilabel._core.blocks import csr_of_rows, row_blocks
 from plurilabel._core.compat import Interval, StrOptions, validate_parameter_constraints
 from plurilabel._core.fitted import Declared, count, numbers, parameter, places
+from plurilabel._core.soft import needs_copies, soft_copies
 from plurilabel.learners.extreme import _tree_nodes as tree
 from plurilabel.learners.extreme._linear import LOSSES, Settings, prepared
 from plurilabel.learners.extreme._sparse_scores_classifier import (
@@ -236,6 +237,8 @@ class LabelTree(WeightedFit, SparseScoresClassifier):
         -------
         self
         """
+        if needs_copies(y, sample_weight):
+            X, y, sample_weight = soft_copies(X, y, sample_weight)
         checked, Y = self._validate_fit(X, y)
         if label_features is not None:
             label_features = check_array(

@@ -63,6 +63,9 @@ def train(
     weights: NDArray[np.float64] | None = None,
     worth: NDArray[np.float64] | None = None,
     prior: Prior | None = None,
+    *,
+    start: Any = None,
+    unknown: Any = None,
 ) -> Trained:
     """Linear models with L2 penalty, one for each label, in the precision of X.
 
@@ -71,29 +74,34 @@ def train(
     (m,) if the instance has the label. With a prior, for labels that are learned further, the
     penalty is ½ Σ_j q_j (w_j - m_j)², of means m and precisions q. A label is done where the norm
     of its gradient is below tol times that at 0, times the share of the rarer class; this is
-    liblinear's rule.
+    liblinear's rule. It begins at ``start`` (d + 1, m), the last row of biases, if given. Entries
+    of ``unknown`` (n, m), CSC, are left out of the sum.
     """
     n, d = X.shape
     m = Y.shape[1]
     with_bias, transposed = _with_bias(X)
     present = np.diff(Y.indptr)
+    known = n if unknown is None else n - np.diff(unknown.indptr)
     found = np.zeros((d + 1, m), dtype=X.dtype)
     # a label without a choice needs no model
     found[d] = np.where(present == 0, -SURE, SURE)
-    open_ = np.flatnonzero((present > 0) & (present < n)) if prior is None else np.arange(m)
+    open_ = np.flatnonzero((present > 0) & (present < known)) if prior is None else np.arange(m)
     n_iter, curvatures = 1, np.zeros(m)
     step = max(1, CELLS // max(n, d, 1))
-    for start in range(0, len(open_), step):
-        some = open_[start : start + step]
+    for at in range(0, len(open_), step):
+        some = open_[at : at + step]
         sign = np.where(Y[:, some].toarray() > 0, 1, -1).astype(X.dtype)  # (n, m')
         cost = np.full(sign.shape, settings.C, dtype=X.dtype)
         if worth is not None:
             cost = np.where(sign > 0, cost * worth[some], cost).astype(X.dtype)
         if weights is not None:
             cost *= weights[:, None].astype(X.dtype)
-        known = None if prior is None else Prior(*(part[:, some] for part in prior))
+        if unknown is not None:
+            cost[unknown[:, some].toarray() > 0] = 0
+        before = None if prior is None else Prior(*(part[:, some] for part in prior))
+        first = None if start is None else np.asarray(start[:, some], dtype=X.dtype)
         found[:, some], curvatures[some], steps = _newton(
-            with_bias, transposed, sign, cost, settings, known
+            with_bias, transposed, sign, cost, settings, before, first
         )
         n_iter = max(n_iter, steps)
     return Trained(found[:d], found[d].astype(np.float64), curvatures, n_iter)
@@ -122,7 +130,7 @@ def _with_bias(X: sparse.csr_array) -> tuple[sparse.csr_array, sparse.csr_array]
 
 
 def _newton(
-    X: Any, T: Any, sign: Any, cost: Any, settings: Settings, prior: Prior | None
+    X: Any, T: Any, sign: Any, cost: Any, settings: Settings, prior: Prior | None, start: Any
 ) -> tuple[NDArray[np.floating[Any]], NDArray[np.float64], int]:
     """Weights, curvatures and steps, by a truncated Newton method on all columns at once.
 
@@ -138,6 +146,10 @@ def _newton(
     rarer = np.minimum((sign > 0).sum(axis=0), (sign < 0).sum(axis=0))
     tol_of = settings.tol * np.maximum(rarer, 1) / n
     first: Any = None
+    if start is not None:
+        G = T @ _derivatives(sign, Z, cost, loss)[0]
+        first = np.sqrt(_dots(G, G))
+        W, Z = start, X @ start
     n_iter = 0
     while len(at):
         slope, curve = _derivatives(sign, Z, cost, loss)

@@ -17,6 +17,7 @@ from plurilabel._core.compat import Interval, StrOptions
 from plurilabel._core.explanation.contributions import LOG_ODDS, SCORE, Given, Parts, linear_parts
 from plurilabel._core.fitted import Declared, count, numbers, parameter
 from plurilabel._core.limits import check_size
+from plurilabel._core.unknown import known_part
 from plurilabel.learners.extreme._linear import CELLS, LOSSES, Settings, prepared, train
 from plurilabel.learners.extreme._sparse_scores_classifier import (
     SparseScoresClassifier,
@@ -42,6 +43,9 @@ class OneVsAllLinear(WeightedFit, SparseScoresClassifier):
         Weights up to this size are dropped.
     propensities, normalize, tol, max_iter :
         As in :class:`LabelTree`, with its defaults.
+    warm_start : bool, default=False
+        Whether ``fit`` begins at the weights of the last ``fit``, if it had as many features and
+        labels: for one value of C after the other, it then takes fewer steps.
     n_jobs : int, default=None
         Threads, over labels in ``fit`` and rows in predictions. The results do not depend on it.
 
@@ -58,7 +62,9 @@ class OneVsAllLinear(WeightedFit, SparseScoresClassifier):
     -----
     The objective is that of scikit-learn's ``LinearSVC`` and ``LogisticRegression`` with
     ``solver="liblinear"``: the intercept is a weight of a feature that is 1, and is penalised.
-    A label that all or none of the instances have gets no model, but a score of ±30.
+    A label that all or none of the instances have gets no model, but a score of ±30. Unknown
+    labels (NaN, None, NA or :class:`~plurilabel.datasets.UnknownLabels`) are left out of the
+    losses.
 
     References
     ----------
@@ -78,6 +84,7 @@ class OneVsAllLinear(WeightedFit, SparseScoresClassifier):
     0.98
     """
 
+    _learns_from_known = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "loss": [StrOptions(set(LOSSES))],
         "C": [Interval(Real, 0, None, closed="neither")],
@@ -86,6 +93,7 @@ class OneVsAllLinear(WeightedFit, SparseScoresClassifier):
         "normalize": ["boolean"],
         "tol": [Interval(Real, 0, None, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "warm_start": ["boolean"],
         "n_jobs": [None, Integral],
     }
     _fitted: ClassVar[Declared] = {
@@ -106,6 +114,7 @@ class OneVsAllLinear(WeightedFit, SparseScoresClassifier):
         normalize: bool = True,
         tol: float = 0.01,
         max_iter: int = 20,
+        warm_start: bool = False,
         n_jobs: int | None = None,
     ):
         self.loss = loss
@@ -115,20 +124,26 @@ class OneVsAllLinear(WeightedFit, SparseScoresClassifier):
         self.normalize = normalize
         self.tol = tol
         self.max_iter = max_iter
+        self.warm_start = warm_start
         self.n_jobs = n_jobs
 
     def _fit(self, X: Any, Y: LabelMatrix, weights: Any = None) -> None:
         self.loss_, self.normalize_ = self.loss, self.normalize
         n, q = Y.shape
         check_size(self, f"{q:,} labels", models=q, instead="LabelTree")
-        Y = sparse.csc_array(Y)
+        Y, unknown = (None if part is None else sparse.csc_array(part) for part in known_part(Y))
         X = prepared(X, unit=self.normalize)
         worth = worth_of_labels(Y, self.propensities)
         settings = Settings(self.loss, self.C, self.tol, self.max_iter, self.prune)
+        before = self._before((X.shape[1], q))
 
         def train_block(some: slice) -> tuple[Any, Any, int]:
             part = None if worth is None else worth[some]
-            W, biases, _, n_iter = train(X, Y[:, some], settings, weights, part)
+            more = {
+                "start": None if before is None else before[:, some].toarray(),
+                "unknown": None if unknown is None else unknown[:, some],
+            }
+            W, biases, _, n_iter = train(X, Y[:, some], settings, weights, part, **more)
             return sparse.csc_array(np.where(abs(W) > self.prune, W, 0)), biases, n_iter
 
         blocks = row_blocks(q, max(n, X.shape[1]), CELLS)
@@ -136,6 +151,12 @@ class OneVsAllLinear(WeightedFit, SparseScoresClassifier):
         coefs, intercepts, n_iters = zip(*found)
         self.coef_ = sparse.csr_array(sparse.hstack(coefs, format="csr"))
         self.intercept_, self.n_iter_ = np.concatenate(intercepts), max(n_iters)
+
+    def _before(self, shape: tuple[int, int]) -> sparse.csc_array | None:
+        """Weights and biases (d + 1, q) of the last fit, to begin with; None if there are none."""
+        if not self.warm_start or getattr(self, "coef_", np.empty(0)).shape != shape:
+            return None
+        return sparse.csc_array(sparse.vstack([self.coef_, self.intercept_[np.newaxis]]))
 
     def _by_blocks(self, X: Any, then: Callable[[sparse.csr_array], Any]) -> list[Any]:
         X = prepared(X, unit=self.normalize_)

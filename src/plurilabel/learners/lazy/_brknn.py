@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from sklearn.utils.validation import check_is_fitted
 
 from plurilabel._core.compat import Interval, StrOptions
 from plurilabel.learners.lazy._lazy_classifier import CountingClassifier, LazyClassifier
@@ -88,18 +87,10 @@ class BRkNN(CountingClassifier):
         share = (s + np.arange(k + 1)) / (2 * s + k)
         self.table_ = np.broadcast_to(share, (self.n_labels_, k + 1))
 
-    def predict(self, X: ArrayLike) -> NDArray[Any] | sparse.csr_array:
-        """Predict label sets, by the rule of ``variant``.
-
-        Returns
-        -------
-        0/1 matrix of shape (n, q), CSR if the labels given to ``fit`` were sparse;
-        classes of shape (n,) if they were 1-D.
-        """
-        check_is_fitted(self)
-        if self.fitted_params_["variant"] is None or self.single_output_:
-            return super().predict(X)
-        chosen = self._chosen(*self._neighbors(self._validate_X(X, reset=False)))
+    def _predict(self, X: Any) -> Any:
+        if self.fitted_params_["variant"] is None:
+            return super()._predict(X)
+        chosen = self._chosen(*self._neighbors(X))
         return chosen if self.sparse_output_ else chosen.toarray()
 
     def training_labels(self, rows: ArrayLike | None = None) -> NDArray[np.bool_]:

@@ -22,8 +22,7 @@ from plurilabel.learners.lazy._neighbor_labels import Floats, NeighborLabels, Ro
 
 Tensor: TypeAlias = torch.Tensor
 
-AT_ONCE = 1 << 25
-"""Labels of neighbours, or cells of rows and labels, that are worked on together."""
+AT_ONCE = 1 << 25  # labels of neighbours, or cells of rows and labels, that are worked on together
 
 SENT_FOR_ONE = 100
 """Training instances whose labels are sent to a GPU in the time of one query on the CPU."""
@@ -88,11 +87,9 @@ class GpuNeighborLabels(NeighborLabels):
     def top(
         self, distances: Floats, neighbors: Rows, table: Floats, n_best: int
     ) -> tuple[Rows, Floats]:
-        """As on the CPU: among equal scores the first labels.
-
-        All cells of the table are ranked, each differently, so that the best do not depend on how
-        a GPU chooses between equals.
-        """
+        """As on the CPU: among equal scores the first labels."""
+        # All cells of the table are ranked, each differently, so that the best do not depend on
+        # how a GPU chooses between equals.
         if not self._pays(neighbors):
             return super().top(distances, neighbors, table, n_best)
         values = self._flat(table)

@@ -414,19 +414,10 @@ class CountingClassifier(LazyClassifier):
     def _from_neighbors(self, X: Any, distances: Floats, neighbors: Rows) -> Floats:  # noqa: ARG002
         return self._labels.scores(distances, neighbors, self.table_)
 
-    def predict(self, X: ArrayLike) -> NDArray[Any] | sparse.csr_array:
-        """Predict label sets: scores strictly above 0.5.
-
-        Returns
-        -------
-        0/1 matrix of shape (n, q), CSR if the labels given to ``fit`` were sparse;
-        classes of shape (n,) if they were 1-D.
-        """
-        check_is_fitted(self)
+    def _predict(self, X: Any) -> Any:
         if not self.sparse_output_:
-            return super().predict(X)
-        found = self._neighbors(self._validate_X(X, reset=False))
-        return self._labels.above(*found, self.table_, self._cut)
+            return super()._predict(X)
+        return self._labels.above(*self._neighbors(X), self.table_, self._cut)
 
     def _top(self, X: Any, distances: Floats, neighbors: Rows, k: int) -> Best:  # noqa: ARG002
         return self._labels.top(distances, neighbors, self.table_, k)

@@ -84,11 +84,9 @@ class LeftOut:
 def leave_one_out(
     neighbors: Rows, Y: NDArray[np.int8], ks: set[int], *, replace: bool
 ) -> Iterator[tuple[int, LeftOut]]:
-    """For each k, in increasing order, the arrays with each instance left out.
-
-    With ``replace`` the next neighbour takes the place of the instance that is left out, for
-    which ``neighbors`` has one column more than the largest k.
-    """
+    """For each k, in increasing order, the arrays with each instance left out."""
+    # With ``replace`` the next neighbour takes the place of the instance that is left out, for
+    # which ``neighbors`` has one column more than the largest k.
     # event[j, l]: how many of the k nearest neighbours of j have label l
     event = np.zeros(Y.shape, dtype=np.min_scalar_type(max(ks) + 1))
     for k in range(1, max(ks) + 1):
@@ -102,12 +100,10 @@ def leave_one_out(
 
 
 def _moves(neighbors: Rows, event: NDArray[Any], Y: NDArray[np.int8]) -> NDArray[np.int32]:
-    """How many instances come to the event of i, less those that leave it, if i is left out.
-
-    ``[b, i, l]`` counts instances whose label l is b. Without i, the k nearest neighbours of j are
-    its k + 1 nearest except i, so the event of j becomes that of k + 1 neighbours, less one if i
-    has the label.
-    """
+    """How many instances come to the event of i, less those that leave it, if i is left out."""
+    # ``[b, i, l]`` counts instances whose label l is b. Without i, the k nearest neighbours of j
+    # are its k + 1 nearest except i, so the event of j becomes that of k + 1 neighbours, less one
+    # if i has the label.
     (n, q), k = Y.shape, neighbors.shape[1] - 1
     wider = event + Y[neighbors[:, k]].view(np.uint8)  # event of k + 1 neighbours
     wanted = event + Y.view(np.uint8)  # the value of ``wider`` at which j comes to the event of i
@@ -157,10 +153,8 @@ def known_leave_one_out(
     *,
     replace: bool,
 ) -> Iterator[tuple[int, KnownLeftOut]]:
-    """For each k, the arrays with each instance left out, if some labels are unknown.
-
-    ``reach`` has for each k the number of neighbours searched: without one of them, the next is.
-    """
+    """For each k, the arrays with each instance left out, if some labels are unknown."""
+    # ``reach`` has for each k the number of neighbours searched: without one of them, the next is.
     (n, q), known = Y.shape, ~unknown
     others = known.sum(axis=0) - known  # that know the label, without i
     usual = ratio(Y.sum(axis=0, dtype=np.int64) - Y, others)

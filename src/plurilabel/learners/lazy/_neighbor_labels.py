@@ -36,24 +36,12 @@ class Events(NamedTuple):
 
 @dataclass(frozen=True)
 class NeighborLabels:
-    """The labels of a training set, as the neighbours of an instance have them.
+    """The labels of a training set, as the neighbours of an instance have them."""
 
-    Parameters
-    ----------
-    Y : 0/1 matrix of shape (n, q), dense or CSR
-        For :meth:`shares` also degrees from 0 to 1.
-    unknown : bool matrix of shape (n, q) in the form of Y, or None
-        Which labels are unknown. The k nearest neighbours that know a label are consulted.
-    k : int
-        How many neighbours are consulted for each label.
-    power : float, default=0
-        Neighbours weigh ``1 / distance**power``; those at distance 0 share all the weight.
-    """
-
-    Y: LabelMatrix
-    unknown: Any
-    k: int
-    power: float = 0
+    Y: LabelMatrix  # (n, q), dense or CSR; for ``shares`` also degrees from 0 to 1
+    unknown: Any  # which labels are unknown, (n, q) in the form of Y; None if none is
+    k: int  # the nearest neighbours that know a label, of which so many are consulted
+    power: float = 0  # they weigh 1 / distance**power; those at distance 0 share all the weight
 
     @property
     def n_labels(self) -> int:
@@ -68,11 +56,9 @@ class NeighborLabels:
         return row_blocks(len(neighbors), width, CELLS)
 
     def events(self, distances: Floats, neighbors: Rows) -> Events:
-        """How many of the k neighbours have each label, weighted by ``power`` and rounded.
-
-        Where fewer than k neighbours know a label, their number is scaled to k; where none does,
-        the frequency of the label is. Halves are rounded to even.
-        """
+        """How many of the k neighbours have each label, weighted by ``power`` and rounded."""
+        # Where fewer than k neighbours know a label, their number is scaled to k; where none does,
+        # the frequency of the label is. Halves are rounded to even.
         if self.unknown is not None:
             return self._known_events(distances, neighbors)
         if not self.power:
@@ -86,10 +72,8 @@ class NeighborLabels:
         return Events(rounded)
 
     def shares(self, distances: Floats, neighbors: Rows) -> Any:
-        """Weighted share of the neighbours that have each label, (n, q), CSR for CSR labels.
-
-        The mean of the training set where no neighbour knows the label.
-        """
+        """Weighted share of the neighbours that have each label, (n, q), CSR for CSR labels."""
+        # The mean of the training set where no neighbour knows the label.
         if self.unknown is None:
             return weighted_sums(nearness(distances, self.power), neighbors, self.Y)
         parts = []
@@ -108,12 +92,10 @@ class NeighborLabels:
         return knows & (knows.cumsum(axis=0) <= self.k)
 
     def tally(self, distances: Floats, neighbors: Rows, rows: Rows | None = None) -> Counts:
-        """The arrays c' and c of ML-kNN, (2, q, k + 1), for training instances (None: all).
-
-        ``[1, l, j]`` is the number of instances with label l of whose neighbours j have it,
-        ``[0, l, j]`` that of instances without it. Instances that do not know the label, or of
-        whose neighbours none does, are left out.
-        """
+        """The arrays c' and c of ML-kNN, (2, q, k + 1), for training instances (None: all)."""
+        # ``[1, l, j]`` is the number of instances with label l of whose neighbours j have it,
+        # ``[0, l, j]`` that of instances without it. Instances that do not know the label, or of
+        # whose neighbours none does, are left out.
         own, unknown = self._rows(rows)
         c = np.zeros((2, self.n_labels, self.k + 1), dtype=np.int64)
         for part in self.blocks(neighbors):
@@ -218,11 +200,9 @@ class NeighborLabels:
         return Events(*(stack_rows([part[i] for part in parts]) for i in (0, 1)))
 
     def _known_shares(self, weights: list[Floats], neighbors: Rows) -> tuple[Floats, Any]:
-        """Weighted shares over the consulted neighbours, and where there are none (0 there).
-
-        If several weightings (n, searched) are given, the last one that is non-zero for the
-        consulted neighbours is used. Sparse rows of neighbours are made dense.
-        """
+        """Weighted shares over the consulted neighbours, and where there are none (0 there)."""
+        # If several weightings (n, searched) are given, the last one that is non-zero for the
+        # consulted neighbours is used. Sparse rows of neighbours are made dense.
         asked = np.zeros((len(neighbors), self.n_labels), dtype=np.int64)
         sums = [(np.zeros(asked.shape), np.zeros(asked.shape)) for _ in weights]
         for j, column in enumerate(neighbors.T):  # from near to far
@@ -286,10 +266,8 @@ def neighbor_labels(
 
 
 def enough_known(k: int, unknown: Any) -> int | None:
-    """How many neighbours to search so that about k of them know a label; None for k.
-
-    At most 20 k: on average 1.5 k of them know the label that is known least often.
-    """
+    """How many neighbours to search so that about k of them know a label; None for k."""
+    # At most 20 k: on average 1.5 k of them know the label that is known least often.
     if unknown is None:
         return None
     known = max(1.0 - int(label_frequencies(unknown).max()) / unknown.shape[0], 1 / 20)
@@ -341,10 +319,8 @@ def nearness(distances: Floats, power: float) -> Floats:
 
 
 def relative_weights(distances: Floats, power: float) -> list[Floats]:
-    """Weightings of neighbours, of which the last one that is non-zero counts.
-
-    Equal weights; ``1 / d**power`` with 1 for the nearest; and 1 at distance 0.
-    """
+    """Weightings of neighbours, of which the last one that is non-zero counts."""
+    # Equal weights; ``1 / d**power`` with 1 for the nearest; and 1 at distance 0.
     if power == 0:
         return [np.ones(distances.shape)]
     apart = np.where(distances > 0, distances, np.inf)
@@ -365,14 +341,12 @@ def tally(
     weights: Any = None,
     background: tuple[float, float] = (1.0, 1.0),
 ) -> NDArray[Any]:
-    """Frequency arrays of a training set, for all labels at once.
-
-    ``delta``, integers below ``size``, and the labels Y are (n, q), both dense or both CSR. In the
-    result (2, q, size), ``[1, l, j]`` sums over the instances that have label l and delta j,
-    ``[0, l, j]`` over those that lack l. Each adds one, or its entry of ``weights``, a pair of
-    matrices like delta: the first where it lacks the label, the second where it has it.
-    ``background`` is the weights of entries that a sparse delta does not store.
-    """
+    """Frequency arrays of a training set, for all labels at once."""
+    # ``delta``, integers below ``size``, and the labels Y are (n, q), both dense or both CSR. In
+    # the result (2, q, size), ``[1, l, j]`` sums over the instances that have label l and delta j,
+    # ``[0, l, j]`` over those that lack l. Each adds one, or its entry of ``weights``, a pair of
+    # matrices like delta: the first where it lacks the label, the second where it has it.
+    # ``background`` is the weights of entries that a sparse delta does not store.
     n, q = delta.shape
     dtype = np.int64 if weights is None else np.float64
     offset = size * np.arange(q)  # of label l in the flat table

@@ -1,4 +1,4 @@
-"""Generative models of text: the words of a document come from its labels."""
+"""Mixtures of words: generative models of text, in which each word comes from a label."""
 
 from plurilabel._core.roster import Learner, publish
 from plurilabel.learners.mixtures._label_set_mixture import LabelSetMixture

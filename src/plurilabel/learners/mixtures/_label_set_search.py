@@ -63,27 +63,13 @@ class SetPrior:
 
 
 def with_labels(present: tuple[int, ...], labels: NDArray[np.intp]) -> Members:
-    """A set with each of some labels added.
-
-    Examples
-    --------
-    >>> with_labels((2, 5), np.array([0, 7]))
-    array([[0, 2, 5],
-           [2, 5, 7]])
-    """
+    """A set with each of some labels added."""
     old = np.broadcast_to(np.array(present, dtype=np.intp), (len(labels), len(present)))
     return np.sort(np.column_stack([old, labels]).astype(np.intp), axis=1)
 
 
 def without_labels(present: tuple[int, ...], labels: Iterable[int]) -> Members:
-    """A set with each of some labels taken away.
-
-    Examples
-    --------
-    >>> without_labels((2, 5, 7), [2, 7])
-    array([[5, 7],
-           [2, 5]])
-    """
+    """A set with each of some labels taken away."""
     rest = [[m for m in present if m != label] for label in labels]
     return np.array(rest, dtype=np.intp).reshape(len(rest), len(present) - 1)
 
@@ -91,13 +77,7 @@ def without_labels(present: tuple[int, ...], labels: Iterable[int]) -> Members:
 def all_sets(
     always: tuple[int, ...], free: NDArray[np.intp], fewest: int, most: int
 ) -> list[Members]:
-    """Every set of some labels and from ``fewest`` to ``most`` others, by size.
-
-    Examples
-    --------
-    >>> all_sets((1,), np.array([0, 2]), 0, 1)
-    [array([[1]]), array([[0, 1], [1, 2]])]
-    """
+    """Every set of some labels and from ``fewest`` to ``most`` others, by size."""
     lists = []
     for k in range(fewest, most + 1):
         rows = [always + some for some in combinations(free.tolist(), k)]
@@ -106,13 +86,7 @@ def all_sets(
 
 
 def by_size(sets: Iterable[tuple[int, ...]]) -> list[Members]:
-    """Sets of any size, as one array for each size.
-
-    Examples
-    --------
-    >>> by_size([(0,), (0, 2), (2,)])
-    [array([[0], [2]]), array([[0, 2]])]
-    """
+    """Sets of any size, as one array for each size."""
     sizes: dict[int, list[tuple[int, ...]]] = {}
     for present in sets:
         sizes.setdefault(len(present), []).append(present)
@@ -162,10 +136,8 @@ class SetSearch:
     def compared(
         self, x: sparse.csr_array, theta: Floats, predicted: NDArray[Any], lists: list[Members]
     ) -> dict[int, tuple[tuple[int, ...], tuple[int, ...]]]:
-        """For each free label the sets, with and without it, that its score compares.
-
-        The sets of the greedy search differ in this label only; those of ``lists`` are the best.
-        """
+        """For each free label the sets, with and without it, that its score compares."""
+        # The sets of the greedy search differ in this label only; those of ``lists`` are the best.
 
         def value(present: tuple[int, ...]) -> float:
             log_phi, prior = self.by_word(theta, present)
@@ -325,14 +297,7 @@ def _row_max(J: Floats, columns: NDArray[np.bool_]) -> Floats:
 
 
 def only_used(X: sparse.csr_array) -> tuple[NDArray[np.intp], sparse.csr_array]:
-    """The columns in which X has anything, and X with only these.
-
-    Examples
-    --------
-    >>> words, X = only_used(sparse.csr_array([[0, 2, 0, 1], [0, 0, 0, 3]]))
-    >>> words.tolist(), X.toarray().tolist()
-    ([1, 3], [[2, 1], [0, 3]])
-    """
+    """The columns in which X has anything, and X with only these."""
     words, columns = np.unique(X.indices, return_inverse=True)
     shape = (X.shape[0], len(words))
     columns = columns.ravel().astype(X.indices.dtype)

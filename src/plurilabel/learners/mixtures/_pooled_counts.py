@@ -99,13 +99,7 @@ class PooledCounts:
 
 
 def distinct_sets(Y: Any) -> tuple[list[tuple[int, ...]], NDArray[np.intp]]:
-    """The distinct label sets in rising order, and which one each row has.
-
-    Examples
-    --------
-    >>> distinct_sets([[0, 1], [1, 0], [0, 1]])
-    ([(0,), (1,)], array([1, 0, 1]))
-    """
+    """The distinct label sets in rising order, and which one each row has."""
     csr = sparse.csr_array(Y)
     csr.sort_indices()
     rows = [tuple(part.tolist()) for part in np.split(csr.indices, csr.indptr[1:-1])]

@@ -317,11 +317,9 @@ class WordMixture(WeightedFit, ScoringClassifier):
     def _word_odds(
         self, x: sparse.csr_array, scores: Floats, search: SetSearch
     ) -> tuple[Floats, Floats]:
-        """Base (q,) and parts (w, q) of the scores of one document: the log-odds of its words.
-
-        A score is log P(A, words) - log P(B, words) of a set A with the label and a set B without
-        it; each word adds its count times the logarithm of phi(A) / phi(B).
-        """
+        """Base (q,) and parts (w, q) of the scores of one document: the log-odds of its words."""
+        # A score is log P(A, words) - log P(B, words) of a set A with the label and a set B
+        # without it; each word adds its count times the logarithm of phi(A) / phi(B).
         words, counts = only_used(x)
         theta = search.theta(words)
         base, parts = scores.astype(np.float64), np.zeros((len(words), self.n_labels_))

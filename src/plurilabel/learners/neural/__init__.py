@@ -1,4 +1,4 @@
-"""Neural networks for several labels: BP-MLL, its loss for your own networks, one trained before.
+"""Neural networks for several labels: BP-MLL, and its loss for your own networks.
 
 The package imports without torch and without Keras; what needs one of them says so when it is
 used.
@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from plurilabel._core.roster import Learner, publish
 from plurilabel.learners.neural._bpmll import BPMLL
 from plurilabel.learners.neural._keras import bp_mll_loss
-from plurilabel.learners.neural._prior_fitted._classifier import PriorFittedClassifier
 
 if TYPE_CHECKING:
     from plurilabel.learners.neural._losses import (
@@ -18,10 +17,7 @@ if TYPE_CHECKING:
         pairwise_exponential_loss,
     )
 
-__all__ = [
-    "BPMLL", "BPMLLLoss", "PriorFittedClassifier", "asymmetric_loss", "bp_mll_loss",
-    "pairwise_exponential_loss",
-]  # fmt: skip
+__all__ = ["BPMLL", "BPMLLLoss", "asymmetric_loss", "bp_mll_loss", "pairwise_exponential_loss"]
 
 
 ROSTER = {
@@ -36,10 +32,6 @@ ROSTER = {
         },
         needs="torch",
         unweighted="batches are drawn from the rows",
-    ),
-    "PriorFittedClassifier": Learner(
-        {"PriorFittedClassifier(n_estimators=1)": {}},
-        unweighted="the network reads each row once",
     ),
 }
 

@@ -24,11 +24,9 @@ class Items:
 
     @classmethod
     def of(cls, X: Any, max_bins: int) -> Items:
-        """The items of X: values where a feature has few, else intervals between quantiles.
-
-        A feature that is mostly 0 has items for its other values; if there is only one of them,
-        the item is that it is not 0.
-        """
+        """The items of X: values where a feature has few, else intervals between quantiles."""
+        # A feature that is mostly 0 has items for its other values; if there is only one of them,
+        # the item is that it is not 0.
         n, d = X.shape
         columns = sparse.csc_array(X)
         columns.sum_duplicates()
@@ -109,13 +107,7 @@ def _items(
 
 
 def pack(columns: NDArray[Any]) -> Bits:
-    """Columns of 0 and 1 as rows of bits.
-
-    Examples
-    --------
-    >>> pack(np.array([[1, 0], [1, 1]]))
-    array([[3], [2]], dtype=uint64)
-    """
+    """Columns of 0 and 1 as rows of bits."""
     n, m = columns.shape
     found = np.zeros((m, -(-n // 64) * 8), dtype=np.uint8)
     found[:, : -(-n // 8)] = np.packbits(columns.astype(bool), axis=0, bitorder="little").T
@@ -123,13 +115,7 @@ def pack(columns: NDArray[Any]) -> Bits:
 
 
 def unpack(bits: Bits, n: int) -> NDArray[np.bool_]:
-    """Rows of bits as columns (n, m) of True and False.
-
-    Examples
-    --------
-    >>> unpack(np.array([[3], [2]], dtype=np.uint64), 2).astype(int)
-    array([[1, 0], [1, 1]])
-    """
+    """Rows of bits as columns (n, m) of True and False."""
     return np.unpackbits(bits.view(np.uint8), axis=1, count=n, bitorder="little").T.astype(bool)
 
 
@@ -156,12 +142,10 @@ def mine(
     min_confidence: float,
     max_length: int,
 ) -> list[Found]:
-    """All conditions with at least one label of enough support and confidence.
-
-    A depth-first search: a condition is a prefix and one item of a later feature. It is followed
-    only while some label has enough support, since longer conditions have less. A condition has
-    at most one item (m, w) of a ``feature`` (m,), and only instances ``alive`` (w,) count.
-    """
+    """All conditions with at least one label of enough support and confidence."""
+    # A depth-first search: a condition is a prefix and one item of a later feature. It is followed
+    # only while some label has enough support, since longer conditions have less. A condition has
+    # at most one item (m, w) of a ``feature`` (m,), and only instances ``alive`` (w,) count.
     found: list[Found] = []
     wanted = labels & alive
 

@@ -7,7 +7,7 @@ A label that all training instances have, or none, never reaches a base estimato
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from copy import copy
+from copy import copy, deepcopy
 from functools import cache
 from itertools import repeat
 from numbers import Integral
@@ -186,6 +186,32 @@ def fit_each(
         known, Y = map(Y.known_rows, range(Y.shape[1])), Y.Y
     jobs = ((estimator, X, y, params, k, balanced) for y, k in zip(columns(Y), known))
     return in_parallel(fit_binary, jobs, n_jobs=n_jobs, verbose=verbose)
+
+
+def fit_more(
+    estimator: Any,
+    models: Sequence[Any],
+    X: Any,
+    Y: LabelMatrix,
+    params: Params,
+    *,
+    n_jobs: int | None = None,
+) -> list[Any]:
+    """Copies of the models that have seen further instances; new ones where there is none."""
+    known: Iterable[Any] = repeat(None)
+    if isinstance(Y, UnknownLabels):
+        known, Y = map(Y.known_rows, range(Y.shape[1])), Y.Y
+
+    def learn(model: Any, y: NDArray[Any], rows: Any) -> Any:
+        kept = np.arange(len(y)) if rows is None else np.flatnonzero(rows)
+        if not len(kept):  # a stand-in if there is no model yet
+            return fit_binary(estimator, X[:0], y[:0], {}) if model is None else model
+        # a copy, so that an error in another label changes nothing
+        more = deepcopy(model) if hasattr(model, "partial_fit") else clone(estimator)
+        part = rows_of_params(X, params, kept)
+        return more.partial_fit(X[kept], y[kept], classes=[0, 1], **part)
+
+    return in_parallel(learn, zip(models, columns(Y), known), n_jobs=n_jobs)
 
 
 def _learns_together(estimator: Any) -> bool:

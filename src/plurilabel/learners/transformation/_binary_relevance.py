@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.metaestimators import available_if
 
 from plurilabel._core.base import LabelMatrix
 from plurilabel._core.compat import StrOptions
@@ -15,6 +16,7 @@ from plurilabel.learners.transformation._base_models import (
     MANY_MODELS,
     explain_each,
     fit_each,
+    fit_more,
     score_each,
     weight_parameter,
 )
@@ -62,6 +64,8 @@ class BinaryRelevance(TransformationClassifier):
     -----
     Labels may be unknown: each is learned from the instances that have a known value of it. A
     label that is known of no instance has the probability 0.
+
+    ``partial_fit`` exists if the base estimator has it, as ``SGDClassifier`` does.
 
     Besides X, memory holds the models and, during training, one dense label per worker.
 
@@ -125,6 +129,41 @@ class BinaryRelevance(TransformationClassifier):
         self.estimators_ = fit_each(
             self.estimator, X, Y, params, balanced=balanced, n_jobs=jobs, verbose=verbose
         )
+
+    @available_if(lambda self: hasattr(self.estimator, "partial_fit"))
+    def partial_fit(
+        self, X: Any, y: Any, classes: ArrayLike | None = None, sample_weight: Any = None
+    ) -> Self:
+        """Learn from further instances, by the base estimator's ``partial_fit``.
+
+        All labels have a model from the first call on. A label that ``fit`` found in no instance,
+        or in all, has none yet, and starts with these instances.
+
+        Parameters
+        ----------
+        X, y : as in ``fit``
+        classes : array of shape (n_classes,), optional
+            All classes that may occur, for a 1-D y at the first call.
+        sample_weight : array-like of shape (n,), default=None
+
+        Returns
+        -------
+        self
+        """
+        if self.label_weight is not None:
+            raise ValueError(
+                "label_weight must be None for partial_fit, which does not see all instances, "
+                f"got {self.label_weight!r}"
+            )
+        first = not hasattr(self, "estimators_")
+        X, Y = self._validate_fit(X, y, classes) if first else self._validate_more(X, y)
+        if first:
+            self._look_at_estimator()
+            self.nonempty_ = self.nonempty
+        params = self._routed(X, {"sample_weight": sample_weight})
+        models = [None] * self.n_labels_ if first else self.estimators_
+        self.estimators_ = fit_more(self.estimator, models, X, Y, params, n_jobs=self.n_jobs)
+        return self
 
     def _scores(self, X: Any) -> NDArray[np.floating]:
         return score_each(self.estimators_, X, self._score_method(), n_jobs=self.n_jobs)

@@ -21,9 +21,10 @@ from plurilabel._core.base import (
     ScoringClassifier,
     validate_features,
 )
-from plurilabel._core.compat import check_sample_weight, rows_of_params
+from plurilabel._core.compat import check_sample_weight, rows_of_params, safe_indexing
 from plurilabel._core.fitted import Declared, flag, one_of
 from plurilabel._core.scores import score_method
+from plurilabel._core.soft import copied_rows, needs_copies
 from plurilabel.model_selection.shared import routed_splitter
 
 
@@ -49,15 +50,19 @@ class TransformationClassifier(MetaEstimatorMixin, ProbabilisticClassifier, Scor
         ----------
         X : array-like or sparse matrix of shape (n, d), or data frame
         y : 0/1 matrix of shape (n, q), dense, sparse or a data frame; or 1-D classes
+            Probabilities between 0 and 1 are soft labels, learned from weighted copies of the
+            instances: see :func:`plurilabel.datasets.soft_copies`.
         **params : dict
-            ``sample_weight`` for the base estimator's ``fit``, and with ``cv``, ``groups``: rows
-            of one group stay together in every split. Under
+            ``sample_weight`` for the base estimator's ``fit``, of shape (n,) or (n, q), and with
+            ``cv``, ``groups``: rows of one group stay together in every split. Under
             ``sklearn.set_config(enable_metadata_routing=True)`` whatever ``estimator`` requests.
 
         Returns
         -------
         self
         """
+        if needs_copies(y, params.get("sample_weight")):
+            X, y, params = self._copies(X, y, params)
         checked, Y = self._validate_fit(X, y)
         self._look_at_estimator()
         routed = self._routed(checked, params)
@@ -71,6 +76,15 @@ class TransformationClassifier(MetaEstimatorMixin, ProbabilisticClassifier, Scor
             checked, Y = checked[kept], Y[kept]
         self._fit(checked, Y, **routed)
         return self
+
+    def _copies(self, X: Any, y: Any, params: dict[str, Any]) -> tuple[Any, Any, dict[str, Any]]:
+        """Weighted copies of rows with soft labels; those of a row stay in one fold."""
+        rows, Y, weights = copied_rows(y, params.get("sample_weight"))
+        params = {name: value for name, value in params.items() if name != "sample_weight"}
+        if self._has_splits() and params.get("groups") is None:
+            params["groups"] = np.arange(len(y) if hasattr(y, "__len__") else y.shape[0])
+        params = {**rows_of_params(X, params, rows), "sample_weight": weights}
+        return safe_indexing(X, rows), Y, params
 
     def _fit_inside(self, *args: Any, **params: Any) -> Self:
         self._look_at_estimator()

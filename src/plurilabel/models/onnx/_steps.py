@@ -2,28 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.compose import ColumnTransformer
+from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer, TfidfVectorizer
 from sklearn.feature_selection import SelectorMixin
 from sklearn.impute import SimpleImputer
-from sklearn.pipeline import Pipeline
+from sklearn.pipeline import FeatureUnion, Pipeline
 from sklearn.preprocessing import (
     FunctionTransformer,
     MaxAbsScaler,
     MinMaxScaler,
     Normalizer,
+    OneHotEncoder,
     RobustScaler,
     StandardScaler,
 )
 
-from plurilabel.io import TableEncoder
+from plurilabel.io import DateEncoder, TableEncoder
+from plurilabel.models.onnx._text import counted_terms, stripped, tokens, unit_length, weighted
 from plurilabel.models.onnx._to_onnx import Graph, Value
 
+_VECTOR = re.compile(r"(.+)\[[0-9]+\]")  # one number of a list
+BEFORE_MONTH = np.cumsum([0, -1, 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30]).astype(float)
+"""Days of the year before the days of a month, which begin with 1; there is no month 0."""
+ANGLES = (
+    2 * np.pi * np.arange(366.0) / 365.2425,
+    2 * np.pi * np.arange(7.0) / 7,
+    2 * np.pi * (np.arange(86_400.0) / 3600) / 24,
+)
+"""Of season, weekday and second of the day, as in DateEncoder.
 
-def transformed(graph: Graph, step: Any, x: Value) -> Value:
+Sines are looked up: their last bits depend on the library, and trees tell them apart.
+"""
+
+
+def transformed(graph: Graph, step: Any, x: Any) -> Value:
     """The output of a fitted transformer for x."""
     if step is None or isinstance(step, str):  # "passthrough"
         return x
@@ -72,15 +89,8 @@ def _robust(graph: Graph, step: RobustScaler, x: Value) -> Value:
     return graph("Div", x, _row(step.scale_)) if step.with_scaling else x
 
 
-def _unit_length(graph: Graph, step: Normalizer, x: Value) -> Value:
-    if step.norm == "max":
-        length = graph("ReduceMax", graph("Abs", x), axes=[1], keepdims=1)
-    else:
-        sizes = graph("Abs", x) if step.norm == "l1" else graph("Mul", x, x)
-        length = graph("ReduceSum", sizes, np.array([1]), keepdims=1)
-        length = graph("Sqrt", length) if step.norm == "l2" else length
-    zero = graph("Equal", length, np.float64(0))
-    return graph("Div", x, graph("Where", zero, np.float64(1), length))
+def _normalized(graph: Graph, step: Normalizer, x: Value) -> Value:
+    return unit_length(graph, step.norm, x)
 
 
 def _imputed(graph: Graph, step: SimpleImputer, x: Value) -> Value:
@@ -100,16 +110,21 @@ def _imputed(graph: Graph, step: SimpleImputer, x: Value) -> Value:
     return graph("Concat", filled, marks, axis=1)
 
 
-def _by_columns(graph: Graph, step: ColumnTransformer, x: Value) -> Value:
+def _by_columns(graph: Graph, step: ColumnTransformer, x: Any) -> Value:
     names = getattr(step, "feature_names_in_", np.arange(step.n_features_in_))
     places = {name: j for j, name in enumerate(names)}
     parts = []
+    if x == "X" and (kinds := _kinds(step, names, places)):
+        x = Table.given(graph, kinds)
     for _, part, columns in step.transformers_:
         chosen = _places(columns, places, step.n_features_in_)
         if not len(chosen) or (isinstance(part, str) and part == "drop"):
             continue
         try:
-            parts.append(transformed(graph, part, graph.columns(x, chosen)))
+            taken = [names[j] for j in chosen]
+            some = x.columns(graph, taken) if isinstance(x, Table) else graph.columns(x, chosen)
+            some = some[0] if isinstance(some, list) and isinstance(columns, str) else some
+            parts.append(transformed(graph, part, some))
         except ValueError as error:
             first = names.tolist()[chosen[0]]
             raise ValueError(f"column {first!r} cannot be exported: {error}") from None
@@ -137,18 +152,162 @@ def _identity(graph: Graph, step: FunctionTransformer, x: Value) -> Value:
     return x
 
 
-def _table(graph: Graph, step: TableEncoder, x: Value) -> Value:
-    return _by_columns(graph, step.transformer_, x)
+class Table(NamedTuple):
+    """The columns of a table, as inputs of the graph."""
+
+    numbers: Value  # all columns of numbers, (n, d)
+    places: dict[str, int]  # which of them each is, by name
+    texts: dict[str, Value]  # the other columns, (n,) each
+
+    @classmethod
+    def given(cls, graph: Graph, kinds: Mapping[str, str]) -> Table:
+        """An input for each column; for a column of vectors, one of all its numbers."""
+        parts: dict[str, list[str]] = {}  # typed columns, by column of the table
+        for name, kind in kinds.items():
+            vector = _VECTOR.fullmatch(name) if kind == "numbers" else None
+            parts.setdefault(vector[1] if vector else name, []).append(name)
+        numbers, places, texts = [], dict[str, int](), dict[str, Value]()
+        for column, names in parts.items():
+            if (kind := kinds[names[0]]) != "numbers":
+                texts[column] = graph.given(column, kind)
+                continue
+            places |= {name: len(places) + j for j, name in enumerate(names)}
+            one = [len(names)] if names != [column] else []
+            value = graph.given(column, kind, *one)
+            numbers.append(value if one else graph("Unsqueeze", value, np.array([1])))
+        together = graph("Concat", *numbers, axis=1) if numbers else ""
+        return cls(together, places, texts)
+
+    def columns(self, graph: Graph, names: Sequence[str]) -> Any:
+        """Numbers as a matrix, other columns as a list."""
+        if all(name in self.places for name in names):
+            return graph.columns(self.numbers, [self.places[name] for name in names])
+        return [self.texts[name] for name in names]
+
+
+def _kinds(step: ColumnTransformer, names: Any, places: Any) -> dict[str, str]:
+    """Kinds of the columns of a table that is not all numbers; else nothing."""
+    kinds = dict.fromkeys(map(str, names), "numbers")
+    for _, part, columns in step.transformers_:
+        first = part.steps[0][1] if isinstance(part, Pipeline) else part
+        if isinstance(first, FeatureUnion):
+            first = first.transformer_list[0][1]
+        if kind := TAKES_TEXT.get(type(first)):
+            chosen = _places(columns, places, len(kinds))
+            kinds |= {str(names[j]): kind for j in chosen}
+    return kinds if set(kinds.values()) != {"numbers"} else {}
+
+
+def _table(graph: Graph, step: TableEncoder, x: Any) -> Value:
+    if set(step.kinds_.values()) == {"numbers"}:
+        return _by_columns(graph, step.transformer_, x)
+    table = Table.given(graph, step.kinds_)
+    for name, text in table.texts.items():
+        if step.kinds_[name] == "categories":
+            table.texts[name] = stripped(graph, text)
+    return _by_columns(graph, step.transformer_, table)
+
+
+def _one_hot(graph: Graph, step: OneHotEncoder, x: Any) -> Value:
+    if step.drop is not None:
+        raise ValueError("OneHotEncoder cannot be exported with drop")
+    if not isinstance(x, list):
+        raise ValueError("OneHotEncoder can be exported for text only")
+    rare_of = getattr(step, "infrequent_categories_", [None] * len(x))
+    parts = []
+    for value, known, rare in zip(x, step.categories_, rare_of):
+        seldom = set() if rare is None else {_text(one) for one in rare}
+        texts = [_text(one) for one in known]
+        kept = [text for text in texts if text not in seldom]
+        place = {text: j for j, text in enumerate(kept)} | dict.fromkeys(seldom, len(kept))
+        falls_back = rare is not None and step.handle_unknown != "ignore"
+        (number,) = graph.node(
+            "LabelEncoder", value, outputs=1, domain="ai.onnx.ml", keys_strings=list(place),
+            values_int64s=list(place.values()), default_int64=len(kept) if falls_back else -1,
+        )  # fmt: skip
+        width = np.arange(len(kept) + (rare is not None))[np.newaxis]
+        same = graph("Equal", graph("Unsqueeze", number, np.array([1])), width)
+        parts.append(graph.cast(same, np.float64))
+    return graph("Concat", *parts, axis=1) if len(parts) > 1 else parts[0]
+
+
+def _text(category: Any) -> str:
+    """A category as the graph gets it: missing ones are empty."""
+    if not isinstance(category, str) and category is not None and category == category:
+        raise ValueError(f"OneHotEncoder can be exported for text only, got {category!r}")
+    return category if isinstance(category, str) else ""
+
+
+def _dates(graph: Graph, step: DateEncoder, x: Any) -> Value:
+    """Numbers of dates in ISO format: year, month, day, and perhaps the time of day."""
+    parts = []
+    for value, varies in zip(x, step.varies_):
+        digits = tokens(graph, value, "[0-9]+", ["nan"] * 6)
+        fields = graph.cast(graph.columns(digits, range(6)), np.float64)
+        year, month, day, *clock = (graph.columns(fields, [j]) for j in range(6))
+        month, *clock = (
+            graph("Where", graph("IsNaN", one), np.float64(instead), one)
+            for one, instead in zip((month, *clock), (1, 0, 0, 0))
+        )
+        leaps = _leap_days(graph, year)
+        length = graph("Sub", _leap_days(graph, graph("Add", year, np.float64(1))), leaps)
+        late = graph.cast(graph("Greater", month, np.float64(2)), np.float64)
+        before = graph("Gather", BEFORE_MONTH, graph.cast(month, np.int64))
+        season = graph("Add", graph("Add", before, graph("Mul", late, length)), day)
+        second = graph(
+            "MatMul", graph("Concat", *clock, axis=1), 60.0 ** np.arange(2, -1, -1)[:, None]
+        )
+        passed = graph("Add", graph("Mul", season, np.float64(86_400)), second)
+        passed = graph("Div", passed, np.float64(86_400))
+        passed = graph("Div", passed, graph("Add", length, np.float64(365)))
+        years = graph("Mul", graph("Sub", year, np.float64(1)), np.float64(365))
+        # the first day of the year 1 would have been a Monday
+        days = graph("Add", graph("Add", years, leaps), season)
+        weeks = graph("Floor", graph("Div", days, np.float64(7)))
+        weekday = graph("Sub", days, graph("Mul", weeks, np.float64(7)))
+        parts.append(graph("Add", year, passed))
+        missing = graph("IsNaN", year)
+        for used, place, angles in zip(varies, (season, weekday, second), ANGLES):
+            if used:
+                known = graph.cast(graph("Where", missing, np.float64(0), place), np.int64)
+                found = [graph("Gather", way(angles), known) for way in (np.sin, np.cos)]
+                parts += [graph("Where", missing, year, one) for one in found]
+    return graph("Concat", *parts, axis=1)
+
+
+def _leap_days(graph: Graph, year: Value) -> Value:
+    """How many there were before a year, from the year 1 on."""
+    total = graph("Sub", year, np.float64(1))
+    parts = [graph("Floor", graph("Div", total, np.float64(every))) for every in (4, 100, 400)]
+    return graph("Add", graph("Sub", parts[0], parts[1]), parts[2])
+
+
+def _union(graph: Graph, step: FeatureUnion, x: Any) -> Value:
+    if step.transformer_weights:
+        raise ValueError("FeatureUnion cannot be exported with transformer_weights")
+    parts = [transformed(graph, part, x) for _, part in step.transformer_list if part != "drop"]
+    return graph("Concat", *parts, axis=1)
+
+
+def _texts(graph: Graph, step: Any, x: Any) -> Value:
+    return counted_terms(graph, step, graph.given("X", "text") if x == "X" else x)
 
 
 STEPS: dict[type, Callable[[Graph, Any, Value], Value]] = {
-    TableEncoder: _table,
     ColumnTransformer: _by_columns,
+    CountVectorizer: _texts,
+    DateEncoder: _dates,
+    FeatureUnion: _union,
     FunctionTransformer: _identity,
     MaxAbsScaler: _max_abs,
     MinMaxScaler: _min_max,
-    Normalizer: _unit_length,
+    Normalizer: _normalized,
+    OneHotEncoder: _one_hot,
     RobustScaler: _robust,
     SimpleImputer: _imputed,
     StandardScaler: _standard,
+    TableEncoder: _table,
+    TfidfTransformer: weighted,
+    TfidfVectorizer: _texts,
 }
+TAKES_TEXT = {CountVectorizer: "text", TfidfVectorizer: "text", OneHotEncoder: "categories"}

@@ -9,17 +9,28 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import BaseEstimator
+from sklearn.feature_selection import SelectorMixin
+from sklearn.model_selection import GridSearchCV, RandomizedSearchCV
+from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from plurilabel._core.base import CUTS
+from plurilabel._core.blocks import dense
 from plurilabel._core.compat import versions
 from plurilabel._core.records import write_atomic
 from plurilabel._core.words import file_size
 from plurilabel.models._model import Model
+from plurilabel.neighbors import ExactIndex
 
 IR_VERSION = 8  # of ONNX 1.12, as the operators
-OPSETS = {"": 17, "ai.onnx.ml": 3}
-"""Versions of the operators: those of ONNX 1.12, which every runtime since 2022 knows."""
+OPSETS = {"": 17, "ai.onnx.ml": 3, "com.microsoft": 1}
+"""Versions of the operators: those of ONNX 1.12, which every runtime since 2022 knows.
+
+The last are onnxruntime's own, in all its builds. Only models of text, categories or dates use
+one: ONNX has none that takes a text apart.
+"""
 
 LARGEST = 2_000_000_000  # bytes of a protocol buffer, less some for names
 
@@ -30,9 +41,14 @@ Value: TypeAlias = str
 def to_onnx(model: Model | Any, path: str | os.PathLike[str] | None = None) -> Any:
     """Write a fitted model down as an ONNX graph, to run it without Python or this library.
 
-    The graph takes ``X``, a float64 matrix of n rows with the model's features as columns, and
-    gives ``scores``, float64, and ``labels``, 0/1 in int64, each with n rows and a column for
-    each label. The cut is in the graph. The number of rows is free.
+    The graph of a model of numbers takes ``X``, a float64 matrix of n rows with the features as
+    columns. That of a table has an input for each column: numbers as float64, NaN where missing;
+    text and categories as strings, empty where missing; dates as strings such as
+    ``"2021-07-02"`` or ``"2021-07-02T10:00:00"``; vectors as float64 of shape (n, length). That of
+    a vectorizer takes ``X``, n texts. The number of rows is free.
+
+    The outputs are ``scores``, float64, and ``labels``, 0/1 in int64, each with n rows and a
+    column for each label, and ``names``, those of the labels. The cut is in the graph.
 
     Needs onnx: ``pip install 'plurilabel[onnx]'``.
 
@@ -55,20 +71,14 @@ def to_onnx(model: Model | Any, path: str | os.PathLike[str] | None = None) -> A
 
     Notes
     -----
-    These can be exported:
+    The guide to other tools lists what can be exported: :class:`~plurilabel.AutoClassifier` with
+    all that it tries by default, and most transformations, trees and neighbours, with thresholds
+    that cut one row at a time and scikit-learn's usual steps before them. The files of neighbours
+    hold the training set.
 
-    - :class:`~plurilabel.BinaryRelevance`, :class:`~plurilabel.ClassifierChain` (greedy) and
-      :class:`~plurilabel.EnsembleOfChains` of scikit-learn's linear classifiers, trees and
-      forests;
-    - :class:`~plurilabel.MLDecisionTree`, :class:`~plurilabel.MLRandomForest`;
-    - :class:`~plurilabel.BPMLL`;
-    - :class:`~plurilabel.MLkNN`, :class:`~plurilabel.MLkNNCV`, :class:`~plurilabel.DWMLkNN` and
-      :class:`~plurilabel.BRkNN` with the Euclidean distance. The file holds the training set;
-    - :class:`~plurilabel.ThresholdClassifier` around them, with strategies that cut one row at a
-      time: ``"constant"``, ``"cardinality"``, ``"global"``, ``"linear"``, ``"mcut"``, ``"rcut"``
-      and ``"scut"``;
-    - before them in a pipeline scalers, ``SimpleImputer``, ``Normalizer``, feature selection, and
-      a ``ColumnTransformer`` of these.
+    Words are counted as scikit-learn counts them, also in lower case and whatever the language or
+    the locale of the machine. Two letters may be told apart: the Turkish capital I with a dot in
+    parts of words, and the Greek capital sigma after a character that is not a letter.
 
     Scores differ from the model's by rounding at most. Those of trees and forests are the same bit
     by bit, and so are those of neighbours: candidates found by a product of matrices are compared
@@ -76,8 +86,8 @@ def to_onnx(model: Model | Any, path: str | os.PathLike[str] | None = None) -> A
     k + 16 further points are equally near up to rounding. A graph does not check its input: where
     a model has an error, because of NaN for example, a graph gives some answer.
 
-    The neighbours of n rows among N training instances take n N numbers of memory at once: send
-    rows in blocks.
+    The neighbours of n rows among N training instances take n N numbers of memory at once, and
+    texts as many as rows and words: send rows in blocks.
 
     Examples
     --------
@@ -101,32 +111,34 @@ def to_onnx(model: Model | Any, path: str | os.PathLike[str] | None = None) -> A
     if not isinstance(model, Model):
         model = Model.of(model)
     check_is_fitted(model.estimator)
-    if not len(model.feature_names):
-        raise ValueError(
-            "a model of texts cannot be exported: a graph takes numbers only. Export what comes "
-            "after the vectorizer, such as pipeline[1:], and send the graph rows that it has "
-            "transformed, as dense matrices"
-        )
     found = answer(graph, model.estimator, "X")
+    names = graph.constant(np.array(model.label_names, dtype=object))
+    graph.nodes.append(helper.make_node("Identity", [names], ["names"]))
     graph.nodes.append(helper.make_node("Identity", [found.scores], ["scores"]))
     graph.nodes.append(
         helper.make_node("Cast", [found.sets], ["labels"], to=onnx.TensorProto.INT64)
     )
     features = getattr(model.estimator, "feature_names_in_", model.feature_names)  # in its order
     d, q = len(features), len(model.label_names)
+    if not graph.inputs:
+        graph.given("X", "numbers", d)
     types = onnx.TensorProto
     proto = helper.make_model(
         helper.make_graph(
             graph.nodes,
             "plurilabel",
-            [helper.make_tensor_value_info("X", types.DOUBLE, ["n", d])],
+            list(graph.inputs.values()),
             [
                 helper.make_tensor_value_info("scores", types.DOUBLE, ["n", q]),
                 helper.make_tensor_value_info("labels", types.INT64, ["n", q]),
+                helper.make_tensor_value_info("names", types.STRING, [q]),
             ],
             graph.constants,
+            sparse_initializer=graph.sparse_constants,
         ),
-        opset_imports=[helper.make_opsetid(*one) for one in OPSETS.items()],
+        opset_imports=[
+            helper.make_opsetid(*one) for one in OPSETS.items() if one[0] in graph.domains
+        ],
         ir_version=IR_VERSION,
         producer_name="plurilabel",
         producer_version=versions()["plurilabel"],
@@ -137,6 +149,7 @@ def to_onnx(model: Model | Any, path: str | os.PathLike[str] | None = None) -> A
         {
             "label_names": json.dumps(list(model.label_names), ensure_ascii=False),
             "feature_names": json.dumps(list(features), ensure_ascii=False),
+            "inputs": json.dumps(graph.kinds, ensure_ascii=False),
             "score_method": found.method,
             "cut": repr(float(np.float64(CUTS[found.method]))),
         },
@@ -146,6 +159,46 @@ def to_onnx(model: Model | Any, path: str | os.PathLike[str] | None = None) -> A
         with write_atomic(os.fspath(path)) as stream:
             stream.write(proto.SerializeToString())
     return proto
+
+
+def not_exportable(learner: Any, *, unknown_labels: bool = False) -> str:
+    """Say why a learner, which need not be fitted, cannot be exported by :func:`to_onnx`.
+
+    Parameters
+    ----------
+    learner : learner, pipeline, search, transformer or threshold strategy
+    unknown_labels : bool, default=False
+        Whether it is fitted with unknown labels, with which neighbours cannot be exported.
+
+    Returns
+    -------
+    str
+        Empty if all its parts are of classes that can be exported. Some of their parameters may
+        still be refused by :func:`to_onnx`.
+
+    Examples
+    --------
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from plurilabel import BinaryRelevance, MLkNN
+    >>> from plurilabel.models import not_exportable
+    >>> not_exportable(MLkNN())
+    ''
+    >>> not_exportable(BinaryRelevance(GaussianNB()))
+    'GaussianNB cannot be exported'
+    """
+    from plurilabel.models.onnx._classifiers import CLASSIFIERS
+    from plurilabel.models.onnx._cuts import STRATEGIES
+    from plurilabel.models.onnx._learners import LEARNERS, counted_neighbors
+    from plurilabel.models.onnx._steps import STEPS
+
+    known = {*LEARNERS, *CLASSIFIERS, *STRATEGIES, *STEPS, ExactIndex, Pipeline}
+    for part in (learner, *learner.get_params().values()):
+        shell = isinstance(part, SelectorMixin | GridSearchCV | RandomizedSearchCV)
+        if isinstance(part, BaseEstimator) and not shell and type(part) not in known:
+            return f"{type(part).__name__} cannot be exported"
+        if unknown_labels and LEARNERS.get(type(part)) is counted_neighbors:
+            return f"{type(part).__name__} cannot be exported if it was fitted with unknown labels"
+    return ""
 
 
 class Answer(NamedTuple):
@@ -185,7 +238,21 @@ class Graph:
         self.onnx, self.prefix = import_onnx(), prefix
         self.nodes: list[Any] = []
         self.constants: list[Any] = []
+        self.sparse_constants: list[Any] = []
+        self.inputs: dict[str, Any] = {}
+        self.kinds: dict[str, str] = {}  # of the inputs
+        self.domains = {"", "ai.onnx.ml"}
         self.size, self._names = 0, 0
+
+    def given(self, column: str, kind: str, *width: int) -> Value:
+        """Add an input of the graph: numbers, or text for all other kinds."""
+        name = f"{column}_" if column in ("scores", "labels", "names") else column
+        types = self.onnx.TensorProto
+        element = types.DOUBLE if kind == "numbers" else types.STRING
+        shape = ["n", *width]
+        self.inputs[name] = self.onnx.helper.make_tensor_value_info(name, element, shape)
+        self.kinds[name] = kind
+        return name
 
     def __call__(self, operator: str, *inputs: Any, **attributes: Any) -> Value:
         """Add a node with one output."""
@@ -198,6 +265,7 @@ class Graph:
         """Add a node with several outputs."""
         names = [one if isinstance(one, str) else self.constant(one) for one in inputs]
         results = [self._name(operator) for _ in range(outputs)]
+        self.domains.add(domain)
         node = self.onnx.helper.make_node(
             operator,
             names,
@@ -210,12 +278,27 @@ class Graph:
         return results
 
     def constant(self, array: Any) -> Value:
-        """Add a constant."""
+        """Add a constant. In the file, a sparse matrix holds its values only."""
+        if sparse.issparse(array) and 16 * array.nnz < array.shape[0] * array.shape[1]:
+            return self._sparse_constant(sparse.csr_array(array, dtype=np.float64))
+        array = dense(array) if sparse.issparse(array) else array
         array = np.ascontiguousarray(array) if np.ndim(array) else np.asarray(array)
         self.check_room(array.nbytes)
         self.size += array.nbytes
         name = self._name("constant")
         self.constants.append(self.onnx.numpy_helper.from_array(array, name))
+        return name
+
+    def _sparse_constant(self, array: Any) -> Value:
+        array.sum_duplicates()
+        self.check_room(16.0 * array.nnz)
+        self.size += 16 * array.nnz
+        name, tensor = self._name("constant"), self.onnx.numpy_helper.from_array
+        row = np.repeat(np.arange(array.shape[0]), np.diff(array.indptr))
+        places = row * array.shape[1] + array.indices
+        values = tensor(array.data, name), tensor(places, f"{name}_places")
+        made = self.onnx.helper.make_sparse_tensor(*values, array.shape)
+        self.sparse_constants.append(made)
         return name
 
     def check_room(self, n_bytes: float) -> None:
@@ -255,4 +338,5 @@ class Graph:
 
     def _name(self, of: str) -> Value:
         self._names += 1
-        return f"{self.prefix}{of}_{self._names}"
+        name = f"{self.prefix}{of}_{self._names}"
+        return self._name(of) if name in self.inputs else name

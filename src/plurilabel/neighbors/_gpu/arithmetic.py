@@ -79,11 +79,9 @@ class Rounded:
 
 
 def lost_by_sums(terms: int) -> float:
-    """Largest error of a sum of so many products in float32, as a share of |h_x|² + |h_y|².
-
-    At most a unit, 2**-23, for each term, of 2 |h_x| |h_y|; twice that also covers the last two
-    operations.
-    """
+    """Largest error of a sum of so many products in float32, as a share of |h_x|² + |h_y|²."""
+    # At most a unit, 2**-23, for each term, of 2 |h_x| |h_y|; twice that also covers the last two
+    # operations.
     return (terms + 32) * 2.0**-22
 
 
@@ -99,10 +97,8 @@ def in_parts(X: Tensor) -> list[Tensor]:
 
 
 def in_numbered_parts(X: Tensor, width: int = 1) -> list[tuple[int, Tensor]]:
-    """Blocks of rows, and the number of their first row.
-
-    Some million numbers each, if no more than ``width`` are made of a row, or as many as it has.
-    """
+    """Blocks of rows, and the number of their first row."""
+    # Some million numbers each, if no more than ``width`` are made of a row, or as many as it has.
     step = max(1, (1 << 22) // max(X.shape[1], width))
     return [(i, X[i : i + step]) for i in range(0, len(X), step)]
 

@@ -14,8 +14,7 @@ from plurilabel.neighbors._engines import Engine, Run
 from plurilabel.neighbors._gpu.arithmetic import functions, in_parts, padded_width, root
 from plurilabel.neighbors._gpu.search import Search, Tensor
 
-THERE = {"cuda"}
-"""Kinds of devices on which points are left."""
+THERE = {"cuda"}  # kinds of devices on which points are left
 
 _SHARE = 0.6  # of the free memory, where none is named
 _LARGEST, _SMALLEST = 2.0**400, 2.0**-400  # may be squared and added in float64
@@ -148,11 +147,9 @@ def _free(device: torch.device) -> int:
 
 
 def checked(X: Tensor) -> Tensor | None:
-    """A copy, in float32 or float64, of points that are on a GPU; None if they are not.
-
-    None also where an array would raise an error, and for numbers so large or so small that their
-    squares could overflow or vanish.
-    """
+    """A copy, in float32 or float64, of points that are on a GPU; None if they are not."""
+    # None also where an array would raise an error, and for numbers so large or so small that
+    # their squares could overflow or vanish.
     if (
         X.device.type not in THERE
         or X.ndim != 2

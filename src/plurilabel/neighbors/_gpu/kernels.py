@@ -13,8 +13,7 @@ import triton.language as tl
 
 Tensor: TypeAlias = torch.Tensor
 
-AT_ONCE = 128
-"""Features that the product's kernel holds at once; more are looped over."""
+AT_ONCE = 128  # features that the product's kernel holds at once; more are looped over
 
 
 @triton.jit
@@ -142,10 +141,8 @@ def _canonical(A, ROWS, B, COLS, OUT, count, K, d, BLOCK: tl.constexpr):
 
 
 def canonical_squares(A: Tensor, rows: Tensor, B: Tensor, cols: Tensor) -> Tensor:
-    """Squared distances of ``A[rows]`` and ``B[cols]`` (m, K) in float64, feature by feature.
-
-    A square is rounded before it is added, as in the formula: no fused multiply-add.
-    """
+    """Squared distances of ``A[rows]`` and ``B[cols]`` (m, K) in float64, feature by feature."""
+    # A square is rounded before it is added, as in the formula: no fused multiply-add.
     out = torch.empty(cols.shape, device=A.device, dtype=torch.float64)
     count = cols.numel()
     if count:

@@ -36,11 +36,9 @@ from plurilabel.neighbors._gpu.arithmetic import (
 
 Tensor: TypeAlias = torch.Tensor
 
-GROUP = 64
-"""Columns that share one value."""
+GROUP = 64  # columns that share one value
 
-ROWS = 65_536
-"""Rows at a time, at most."""
+ROWS = 65_536  # rows at a time, at most
 
 _FEW = 4096  # rows for which float32 is not worth preparing
 _PAIRS = 1 << 26  # compared at once
@@ -93,10 +91,8 @@ class Search:
         return single, errors
 
     def neighbors(self, Q: Tensor | None, k: int) -> tuple[Tensor, Tensor]:
-        """Canonical distances and numbers of the k nearest points, each (m, k).
-
-        If Q is None, for each point without itself.
-        """
+        """Canonical distances and numbers of the k nearest points, each (m, k)."""
+        # If Q is None, for each point without itself.
         m = self.n if Q is None else len(Q)
         distances = torch.empty((m, k), device=self.sorted.device, dtype=torch.float64)
         indices = torch.empty((m, k), device=self.sorted.device, dtype=torch.int64)
@@ -223,10 +219,8 @@ class _Job:
         return (squares / 2).masked_fill(zero, 1.0)
 
     def _reach(self, distance: Tensor) -> Tensor:
-        """How far apart points of this canonical distance can be.
-
-        Its sum is rounded, too: a few units for each feature; and squares may have vanished.
-        """
+        """How far apart points of this canonical distance can be."""
+        # Its sum is rounded, too: a few units for each feature; and squares may have vanished.
         d = self.search.d
         apart = (2 * distance).sqrt() if self.search.cosine else distance
         return apart * (1 + (d + 16) * 2.0**-52) + math.sqrt(4 * (d + 1) * 2.0**-1022)
@@ -234,12 +228,10 @@ class _Job:
     def _first_of_ties(
         self, rows: Tensor, minima: Tensor, distances: Tensor, indices: Tensor
     ) -> None:
-        """Whole numbers: of all points at the k-th distance, those with the lowest numbers.
-
-        The k-th distance is known, and so are the points that are nearer, fewer than k. Every
-        group whose minimum does not exceed it has a point at that distance, or one of those, or
-        the row's own: the first 2 k + 1 of such groups have all that are needed.
-        """
+        """Whole numbers: of all points at the k-th distance, those with the lowest numbers."""
+        # The k-th distance is known, and so are the points that are nearer, fewer than k. Every
+        # group whose minimum does not exceed it has a point at that distance, or one of those, or
+        # the row's own: the first 2 k + 1 of such groups have all that are needed.
         search, k, n_groups = self.search, self.k, minima.shape[1]
         inside = torch.arange(GROUP, device=rows.device)
         number = torch.arange(n_groups, device=rows.device, dtype=torch.int32)
@@ -320,11 +312,9 @@ class _Rows:
 
 
 def _least(values: Tensor, count: int, together: int = 16) -> tuple[Tensor, Tensor]:
-    """The smallest values of each row, ascending, and their columns.
-
-    In long rows, groups of columns are first reduced to their least values. The smallest values
-    are in the groups whose least values are smallest: as many groups as values are enough.
-    """
+    """The smallest values of each row, ascending, and their columns."""
+    # In long rows, groups of columns are first reduced to their least values. The smallest values
+    # are in the groups whose least values are smallest: as many groups as values are enough.
     m, n = values.shape
     parts = n // together
     if parts < 4 * count:
@@ -350,11 +340,9 @@ def _ordered(distances: Tensor, names: Tensor, k: int) -> tuple[Tensor, Tensor]:
 
 
 def _near_together(X: Tensor, frame: Frame) -> Tensor:
-    """An order of the points in which near ones stand together, roughly.
-
-    By the nearest of some points, and by the distance to it: groups of columns then lie in few
-    places, and rows that are searched together need the same ones.
-    """
+    """An order of the points in which near ones stand together, roughly."""
+    # By the nearest of some points, and by the distance to it: groups of columns then lie in few
+    # places, and rows that are searched together need the same ones.
     n = len(X)
     some = torch.linspace(0, n - 1, min(n, 1024), device=X.device).long()
     pivots = frame.moved(X[some]).float()
@@ -382,10 +370,8 @@ def _are_small_whole(X: Tensor) -> bool:
 def _settle_duplicates(
     X: Tensor, order: Tensor | None, rows: Tensor, distances: Tensor, indices: Tensor
 ) -> Tensor:
-    """Rows with k duplicates or more take the first of them; the other rows are returned.
-
-    Equal rows are found by sorting: by a sum of their bits, each times an odd number.
-    """
+    """Rows with k duplicates or more take the first of them; the other rows are returned."""
+    # Equal rows are found by sorting: by a sum of their bits, each times an odd number.
     k = distances.shape[1]
     none = distances[rows, -1] == 0
     some = rows[none]

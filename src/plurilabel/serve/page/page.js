@@ -354,6 +354,7 @@ class Card {
       const one = labels.find((label) => label.label === choose.value);
       const most = Math.max(...one.parts.map((part) => Math.abs(part.adds)), 1e-12);
       put(body,
+        Object.entries(one.marks ?? {}).map(([column, marks]) => this.marked(column, marks)),
         h("ul", { class: "parts" }, one.parts.map((part) => h("li", { class: part.adds > 0 ? "for" : "against" },
           h("span", { class: "part", title: part.part }, plainName(part.part)),
           h("span", { class: "axis" }, h("i", { "--v": Math.abs(part.adds) / most })),
@@ -364,6 +365,19 @@ class Card {
     choose.addEventListener("change", draw);
     draw();
     return [h("h3", {}, "Evidence for and against ", choose), body];
+  }
+
+  // places count characters, as Python does, not halves of them
+  marked(column, marks) {
+    const features = this.item.features, letters = Array.from(typeof features === "string" ? features : features[column] ?? "");
+    const most = Math.max(...marks.map(([, , adds]) => Math.abs(adds))), pieces = [];
+    let end = 0;
+    for (const [start, stop, adds] of marks) {
+      const sign = adds > 0 ? "+" : "−";
+      pieces.push(letters.slice(end, start).join(""), h("mark", { class: adds > 0 ? "for" : "against", "--v": (Math.abs(adds) / most).toFixed(2), title: `${sign}${Math.abs(adds).toPrecision(2)}` }, letters.slice(start, stop).join("")));
+      end = stop;
+    }
+    return h("p", { class: "marked" }, pieces, letters.slice(end).join(""));
   }
 
   async accept() {

@@ -24,13 +24,7 @@ FEWEST = 0.01  # the share of the rows that each side of a split must have, as i
 
 
 def hoeffding_bound(delta: float, n: int) -> float:
-    """Largest error of the mean of n values between 0 and 1, except with probability delta.
-
-    Examples
-    --------
-    >>> round(hoeffding_bound(1e-7, 200), 3)
-    0.201
-    """
+    """Largest error of the mean of n values between 0 and 1, except with probability delta."""
     return sqrt(log(1 / delta) / (2 * n))
 
 
@@ -39,12 +33,6 @@ def thresholds(points: Floats) -> Floats:
 
     They lie in the middle of two neighbouring values, at even distances among the different
     values. A feature with one value is compared with that: lower, equal or higher.
-
-    Examples
-    --------
-    >>> thresholds(np.array([[0.0, 5.0], [1.0, 5.0], [3.0, 5.0]]))[:, :3]
-    array([[0.5, 2. , inf],
-           [5. , 5. , inf]])
     """
     edges = np.full((points.shape[1], N_THRESHOLDS), np.inf)
     for j, column in enumerate(points.T):
@@ -71,17 +59,7 @@ class Best(NamedTuple):
 
 
 class SplitCounts:
-    """How often each label is there and not there, in each interval of each feature.
-
-    Attributes
-    ----------
-    edges : ndarray of shape (d, 8)
-        Thresholds; interval b has the values above threshold b - 1, up to threshold b.
-    counts : ndarray of shape (d, 9, 2, q)
-        Rows without and with each label; rows in which it is unknown are in neither.
-    rows : ndarray of shape (d, 9)
-        Rows, whatever is known of them.
-    """
+    """How often each label is there and not there, in each interval of each feature."""
 
     _fitted: ClassVar[Declared] = {
         "edges": numbers("d", N_THRESHOLDS, finite=False),
@@ -90,10 +68,11 @@ class SplitCounts:
     }
 
     def __init__(self, points: Floats, q: int) -> None:
-        self.edges = thresholds(points)
+        self.edges = thresholds(points)  # interval b: above threshold b - 1, up to threshold b
         d, bins = len(self.edges), N_THRESHOLDS + 1
+        # rows without and with each label: those in which it is unknown are in neither
         self.counts = np.zeros((d, bins, 2, q), dtype=np.int32)
-        self.rows = np.zeros((d, bins), dtype=np.int64)
+        self.rows = np.zeros((d, bins), dtype=np.int64)  # whatever is known of them
 
     def widen(self, d: int, q: int) -> None:
         """Make room for more features and labels: features were 0, labels unknown."""
@@ -172,13 +151,7 @@ def _spread(counts: NDArray[np.integer]) -> Floats:
 
 
 def resized(x: Floats, d: int) -> Floats:
-    """A row with d features: those that it lacks are 0, further ones are left out.
-
-    Examples
-    --------
-    >>> resized(np.array([1.0, 2.0]), 3), resized(np.array([1.0, 2.0]), 1)
-    (array([1., 2., 0.]), array([1.]))
-    """
+    """A row with d features: those that it lacks are 0, further ones are left out."""
     return x[:d] if len(x) >= d else np.concatenate([x, np.zeros(d - len(x))])
 
 

@@ -106,21 +106,17 @@ class SelfAdjusting(Window):
         return np.where(self.alive[:, : self.n], found, np.inf)
 
     def _sums(self, terms: Floats) -> Floats:
-        """Sums of terms (d, n) over the features of each member, (members, n).
-
-        They are added in the order of the features, as in :class:`~plurilabel.ExactIndex`, so
-        that equal rows are equally near.
-        """
+        """Sums of terms (d, n) over the features of each member, (members, n)."""
+        # They are added in the order of the features, as in ``ExactIndex``, so that equal rows are
+        # equally near.
         terms = np.ascontiguousarray(terms)
         if self.masks.all():
             return np.broadcast_to(terms.sum(axis=0), (len(self.masks), terms.shape[1]))
         return np.array([terms[mask].sum(axis=0) for mask in self.masks > 0])
 
     def _votes(self, point: Floats) -> tuple[Floats, NDArray[np.intp]]:
-        """Shares of the neighbours with each label, (members, windows, ks, q); the neighbours.
-
-        The neighbours, (members, windows, k), are slots; -1 where the window has no more.
-        """
+        """Shares of the neighbours with each label, (members, windows, ks, q); the neighbours."""
+        # The neighbours, (members, windows, k), are slots; -1 where the window has no more.
         members, most = len(self.masks), int(self.ks[-1])
         found = self._dissimilarities(point)
         order = np.lexsort((np.broadcast_to(-self.born[: self.n], found.shape), found), axis=1)
@@ -209,10 +205,8 @@ class SelfAdjusting(Window):
         """Hook: called with the skill of the members on a row."""
 
     def _punish(self, slots: Slots, wrong: NDArray[np.bool_], y: Labels) -> None:
-        """Charge neighbours for votes that led to errors, and forget those charged with 1.
-
-        A vote for a label that the row has pays a charge back. The shortest window stays whole.
-        """
+        """Charge neighbours for votes that led to errors, and forget those charged with 1."""
+        # A vote for a label that the row has pays a charge back. The shortest window stays whole.
         window = self.best // len(self.ks)
         known = max(int((y != UNKNOWN).sum()), 1)
         for m, at in enumerate(wrong | (y == 1)):
@@ -231,14 +225,7 @@ class SelfAdjusting(Window):
 def goodness(
     predicted: NDArray[np.bool_], true: NDArray[np.bool_], known: NDArray[np.bool_]
 ) -> Floats:
-    """Mean of subset accuracy and example F1 of several predictions (m, q) for one row.
-
-    Examples
-    --------
-    >>> true, known = np.array([True, True, False]), np.ones(3, dtype=bool)
-    >>> goodness(np.array([[True, True, False], [True, False, True]]), true, known)
-    array([1.  , 0.25])
-    """
+    """Mean of subset accuracy and example F1 of several predictions (m, q) for one row."""
     hits = (predicted & true & known).sum(axis=1)
     both = (predicted & known).sum(axis=1) + (true & known).sum()
     f1 = np.where(both > 0, 2 * hits / np.maximum(both, 1), 1.0)

@@ -94,11 +94,9 @@ class Window:
         return np.asarray(self._formula.prepare(x[None]))[0]
 
     def bounds(self, point: Floats) -> tuple[Floats, Floats]:
-        """Lower and upper bounds of the powers of the distances to all rows, each (n,).
-
-        The power is the squared Euclidean distance of prepared points, and the distance itself
-        for other norms, whose bounds are exact.
-        """
+        """Lower and upper bounds of the powers of the distances to all rows, each (n,)."""
+        # The power is the squared Euclidean distance of prepared points, and the distance itself
+        # for other norms, whose bounds are exact.
         formula, n = self._formula, self.n
         if formula.p != 2:
             found = self.distances(point, np.arange(n))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from numbers import Integral, Real
 from time import monotonic
@@ -11,25 +11,20 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
-from sklearn.base import clone
-from sklearn.impute import SimpleImputer
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from plurilabel._core.base import LabelMatrix, ProbabilisticClassifier, validate_features
-from plurilabel._core.blocks import dense, has_missing
+from plurilabel._core.base import LabelMatrix
+from plurilabel._core.blocks import has_missing
 from plurilabel._core.compat import HasMethods, Interval, StrOptions, safe_indexing
-from plurilabel._core.explanation.contributions import checked_given, occlusion
 from plurilabel._core.fitted import Declared, flag, number, numbers, values
 from plurilabel._core.limits import check_size
 from plurilabel._core.unknown import UnknownLabels
 from plurilabel._core.words import counted
 from plurilabel.io import TableEncoder
-from plurilabel.io.shared import as_table, has_identifier, imputer, is_texts
-from plurilabel.learners import learner_text, set_seeds
+from plurilabel.learners import learner_text
 from plurilabel.metrics import get_measure, get_scorer
-from plurilabel.model_selection.shared import Split, group_numbers, splits_by
+from plurilabel.model_selection.shared import Split, group_numbers
 from plurilabel.thresholds import (
     ConstantThreshold,
     ScoreCalibrator,
@@ -43,32 +38,27 @@ from plurilabel.wrappers.automatic._ensemble import (
     Choice,
     Cut,
     cut_sets,
+    cuts_for,
     mean_scores,
 )
+from plurilabel.wrappers.automatic._pool import Pool, answers, fit_one, splits_for
 from plurilabel.wrappers.automatic._portfolio import (
     Candidate,
     candidates,
     for_known_labels,
+    given,
     simplest,
 )
+from plurilabel.wrappers.automatic._report import report, told
 from plurilabel.wrappers.automatic._selection import Selection, choose_and_fit, nest
-from plurilabel.wrappers.automatic._trials import (
-    NO_TIME,
-    Clock,
-    Pool,
-    Trials,
-    Tried,
-    answers,
-    fit_one,
-    none_left,
-    report,
-    told,
-)
+from plurilabel.wrappers.automatic._tables import TableClassifier, known_rows
+from plurilabel.wrappers.automatic._trials import NO_TIME, Clock, Trials, Tried, none_left
+from plurilabel.wrappers.automatic._words import Encoded, choose_words
 
 FEWEST = 30  # instances: with fewer, a comparison says nothing
 
 
-class AutoClassifier(ProbabilisticClassifier):
+class AutoClassifier(TableClassifier):
     """The learners that suit the data, weighted for the measure that matters.
 
     A portfolio of learners is tried by cross-validation: neighbours, logistic regressions and
@@ -76,7 +66,8 @@ class AutoClassifier(ProbabilisticClassifier):
     whole label sets. From their out-of-fold scores a weighted mean is built by greedy selection:
     to the best few, the learner is added, again and again, with which the mean is best by the
     chosen measure. Then the cut that turns the mean into label sets is fitted to the measure,
-    and the learners that have a weight are trained on all rows.
+    and the learners that have a weight are trained on all rows. Learners that cannot win are
+    dropped after the first fold, and if a learner by itself is better than the mean, it is taken.
 
     Parameters
     ----------
@@ -85,26 +76,31 @@ class AutoClassifier(ProbabilisticClassifier):
         number in place of k. A ranking measure depends on scores only; label sets are then cut for
         the best micro F1.
     portfolio : {"full", "quick"} or list of classifiers, default="full"
-        What is tried. ``"quick"`` is neighbours and logistic regression, which take seconds. A
-        list holds classifiers, or pairs of a name and a classifier.
+        What is tried. ``"quick"`` is neighbours and linear models, which take seconds. A list
+        holds classifiers, or pairs of a name and a classifier; all of these are tried in all
+        folds.
     threshold : str or ThresholdStrategy, default=None
         How the weighted mean becomes label sets: a name from
         :func:`plurilabel.thresholds.strategy_names`, or a strategy. By default what suits the
         measure best.
+    leave_out : callable, default=None
+        Called with each learner and each transformer of texts, not fitted: it is not tried if
+        that returns something true, such as the reason. With
+        :func:`plurilabel.models.not_exportable`, what is fitted can be exported.
     time_limit : float, default=None
         Seconds for ``fit``. Learners that cost less are tried first; one for which there is not
         enough time, with what its folds may take and what the choice and the final fits need, is
         left out. The fit of a fold that has begun is finished. Where time is short, the choice
         looks at some of the rows, and the estimate at some of the folds. With a limit the result
         depends on the speed of the machine; without one it does not, and learners of which a
-        single fit may take longer than 100 seconds are left out.
+        single fit may take longer than 40 seconds are left out.
     max_models : int, default=None
         The largest number of learners in the result. With 1 it is small, and the best one is
         taken.
-    cv : int, cross-validation splitter, iterable of splits, or None, default=5
+    cv : int, cross-validation splitter, iterable of splits, or None, default=None
         How rows are held out. An int is a number of random folds, of whole groups if ``fit`` gets
-        any; None stands for 5. Rows that are in no test part, such as the first ones of
-        :class:`~sklearn.model_selection.TimeSeriesSplit`, are only learned from.
+        any; None stands for 5, or 3 from 1,000 rows on. Rows that are in no test part, such as
+        the first ones of :class:`~sklearn.model_selection.TimeSeriesSplit`, are only learned from.
     encoder : transformer, default=None
         What turns a table or texts into numbers; by default a :class:`~plurilabel.TableEncoder`.
         Give one with other parameters to overrule it column by column.
@@ -142,6 +138,8 @@ class AutoClassifier(ProbabilisticClassifier):
         no time for it.
     report_ : dict
         What was tried and chosen, as JSON can hold it; :meth:`summary` is a text of it.
+        ``"dropped"`` has the learners that did not go on after the first fold, ``"words"`` the
+        features of texts.
     seconds_ : dict
         How long it took: ``"comparison"``, the final ``"fits"``, and in ``"folds"`` the mean over
         the folds for each learner by its name.
@@ -156,13 +154,14 @@ class AutoClassifier(ProbabilisticClassifier):
     Notes
     -----
     Scores come to one scale by Platt's sigmoids, label by label, fitted to out-of-fold scores
-    (:class:`~plurilabel.ScoreCalibrator`). Learners with probabilities take part
-    uncalibrated, too.
-
-    Missing values are filled with the median of their column. A data frame with columns that are
-    not numbers, and texts, are encoded by :class:`~plurilabel.TableEncoder`. The kinds of columns
-    are those that all rows show; medians, categories and words come from the training rows of each
-    fold. ``plurilabel fit`` and :func:`plurilabel.models.train` use the same encoder.
+    (:class:`~plurilabel.ScoreCalibrator`). Learners with probabilities take part uncalibrated,
+    too. Missing values are filled with the median of their column. A data frame with columns that
+    are not numbers, and texts, are encoded by :class:`~plurilabel.TableEncoder`. The kinds of
+    columns are those that all rows show; medians, categories and words come from the training
+    rows of each fold. ``plurilabel fit`` and :func:`plurilabel.models.train` use the same encoder.
+    For a named portfolio, its ``words`` are chosen if they are not given: TF-IDF of words and
+    pairs of words, with parts of words and static vectors beside them if these gain 0.002 in the
+    first folds.
 
     Unknown labels (NaN, None, NA or :class:`~plurilabel.datasets.UnknownLabels`) are
     left out: learners learn from the known labels, or from those that ML-kNN fills in if they
@@ -179,6 +178,11 @@ class AutoClassifier(ProbabilisticClassifier):
     Either way, the learners of the estimate have seen fewer rows than those of the result, so it
     is too bad where more rows would help: with 100 rows, 5 folds and the quick portfolio, a
     Hamming loss of 0.185 in place of 0.176. With 10 folds, not nested, it is 0.189.
+
+    In the first folds, as many as have 50 rows, learners race: of variants, such as those of one
+    learner with several values of C, the best goes on. One that is behind the best of all, by a
+    one-sided paired t-test at 5% over ten blocks of rows, goes on only if the mean of those that
+    are not behind is better with a fifth of it. There is no race of dense "quick" learners.
 
     A learner that fails, in a fold or in its last fit, is left out; ``report_`` has the reason.
 
@@ -213,6 +217,7 @@ turn, and measured on that fold).
         "measure": [str],
         "portfolio": [StrOptions({"full", "quick"}), list, tuple],
         "threshold": [None, StrOptions(set(strategy_names())), ThresholdStrategy],
+        "leave_out": [None, callable],
         "time_limit": [None, Interval(Real, 0, None, closed="neither")],
         "max_models": [None, Interval(Integral, 1, None, closed="left")],
         "cv": ["cv_object"],
@@ -240,9 +245,10 @@ turn, and measured on that fold).
         *,
         portfolio: Any = "full",
         threshold: Any = None,
+        leave_out: Callable[[Any], object] | None = None,
         time_limit: float | None = None,
         max_models: int | None = None,
-        cv: Any = 5,
+        cv: Any = None,
         encoder: Any = None,
         memory: Any = None,
         progress: Callable[[int, int, str, float], object] | None = None,
@@ -252,6 +258,7 @@ turn, and measured on that fold).
         self.measure = measure
         self.portfolio = portfolio
         self.threshold = threshold
+        self.leave_out = leave_out
         self.time_limit = time_limit
         self.max_models = max_models
         self.cv = cv
@@ -290,63 +297,67 @@ turn, and measured on that fold).
         instead = "a learner of sparse labels, such as MLkNN"
         memory = 20 * 8.0 * n * q  # of the scores of twenty learners
         check_size(self, f"{n:,} instances and {q:,} labels", memory=memory, instead=instead)
-        encoder = self._new_encoder(X)
-        A, B, some = self._encoded_known(encoder, X, Y)
+        B, some = known_rows(Y)
         if groups is not None:
             groups = group_numbers(groups)
             check_consistent_length(X, groups)
         inside = None if groups is None else groups[some]
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        are_few = len(B) < FEWEST
+        splits = [] if are_few else splits_for(self.cv, X, Y, some, groups, seed)
+        raw, encoder = safe_indexing(X, some), self._new_encoder(X)
+        encoder, encoded, words = self._with_words(encoder, raw, B, splits, clock)
+        A = self._fit_encoder(encoder, X)[some]
         tried = self._candidates(A, B, seed)
         if isinstance(B, UnknownLabels):
             tried = [replace(one, estimator=for_known_labels(one.estimator)) for one in tried]
-        if len(B) < FEWEST:
+        if are_few:
             few = f"{counted(len(B), 'row')} {'is' if len(B) == 1 else 'are'} too few"
             one_each, why = list(map(Tried, tried)), f"{few} to compare learners"
             found = self._uncompared(one_each, A, B, why, inside)
         else:
-            splits = self._splits(X, Y, some, groups, seed)
             if groups is None and (self.cv is None or isinstance(self.cv, Integral)):
                 warn_of_copies(A, seed)
             learns = self.encoder is not None or hasattr(X, "iloc") or has_missing(X)
-            raw = {"encoder": encoder, "raw": safe_indexing(X, some)} if learns else {}
-            pool = Pool(A, B, splits, self.memory, self.n_jobs, inside, **raw)
+            by_folds = {"encoder": encoder, "raw": raw, "encoded": encoded} if learns else {}
+            pool = Pool(A, B, splits, self.memory, self.n_jobs, inside, **by_folds)
             found = self._compared(tried, pool, seed, clock)
         members, chosen, self.estimators_ = found
         if isinstance(B, UnknownLabels):
             self.report_["unknown"] = B.n_unknown
         if isinstance(encoder, TableEncoder):
             self.report_ |= {"columns": encoder.kinds, "columns_left_out": encoder.left_out_}
+        if words:
+            self.report_["words"] = words
         self.names_ = [one.name for one in members]
         self.decides_ = [one.decides for one in members]
         self.weights_, self.calibrators_ = chosen.weights, chosen.calibrators
         self.cut_, self.nonempty_ = chosen.cut.strategy, chosen.cut.nonempty
 
+    def _with_words(
+        self, encoder: Any, X: Any, Y: Any, splits: list[Split], clock: Clock
+    ) -> tuple[Any, Encoded, str]:
+        """The encoder with features of texts that suit them, unless it has some already."""
+        is_table = isinstance(encoder, TableEncoder) and isinstance(self.portfolio, str)
+        if not is_table or not splits or encoder.words or "text" not in encoder.kinds.values():
+            return encoder, {}, ""
+        measure = get_measure(self.measure)
+        cut = self._asked_cut() or cuts_for(measure, labelled=False)[0]
+        options = self.portfolio, clock.limit, self.leave_out
+        return choose_words(encoder, X, Y, splits, measure, cut, *options)
+
     def _candidates(self, X: Any, Y: Any, seed: int) -> list[Candidate]:
         if isinstance(self.portfolio, str):
             few = X.shape[0] < FEWEST
-            return simplest(X, seed) if few else candidates(X, Y, self.portfolio, seed)
-        return _given(self.portfolio, seed)
-
-    def _splits(self, X: Any, Y: Any, some: Any, groups: Any, seed: int) -> list[Split]:
-        """Splits of the rows that have a known label, by their numbers among these.
-
-        Folds are random. In stratified ones the labels of a test part would tell those of its
-        training part, and where features say little, the estimate would be too good.
-        """
-        if self.cv is None or isinstance(self.cv, Integral):
-            groups = None if groups is None else groups[some]
-            rest = np.empty((len(some), 1))
-            return splits_by(self.cv, rest, rest, groups, stratify=False, random_state=seed)
-        number = np.full(Y.shape[0], -1)
-        number[some] = np.arange(len(some))
-        found = [
-            (train[train >= 0], test[test >= 0])
-            for train, test in (
-                (number[train], number[test]) for train, test in splits_by(self.cv, X, Y, groups)
-            )
-        ]
-        return [split for split in found if all(map(len, split))]
+            found = simplest(X, seed) if few else candidates(X, Y, self.portfolio, seed)
+        else:
+            found = given(self.portfolio, seed)
+        if self.leave_out is None:
+            return found
+        kept = [one for one in found if not self.leave_out(one.estimator)]
+        if not kept:
+            raise ValueError(f"leave_out must leave a learner to try, got none of {len(found)}")
+        return kept
 
     def _compared(
         self,
@@ -450,7 +461,8 @@ turn, and measured on that fold).
     def _refit(self, X: Any, y: Any, groups: Any) -> None:
         X, Y = self._validate_X(X, reset=True), self._encode_more(y)
         check_consistent_length(X, Y)
-        A, B, some = self._encoded_known(self.encoder_, X, Y)
+        B, some = known_rows(Y)
+        A = self._fit_encoder(self.encoder_, X)[some]
         inside = None if groups is None else group_numbers(groups)[some]
         tried = list(map(Tried, map(Candidate, self.names_, self.estimators_)))
         for one in tried:
@@ -482,43 +494,10 @@ turn, and measured on that fold).
             "left_out": {**self.report_["left_out"], **failed},
         }
 
-    def _new_encoder(self, X: Any) -> Any:
-        """An encoder, not fitted; that of a table has the kinds of columns that all rows show."""
-        encoder = self.encoder
-        if encoder is None:
-            encoder = TableEncoder() if hasattr(X, "iloc") else imputer()
-        return encoder.decided(X) if isinstance(encoder, TableEncoder) else clone(encoder)
-
-    def _encoded_known(
-        self, encoder: Any, X: Any, Y: LabelMatrix
-    ) -> tuple[Any, Any, NDArray[np.intp]]:
-        """Encode the rows that have a known label, with dense labels, and which rows these are."""
-        self.encoder_ = clone(encoder)
-        if isinstance(encoder, TableEncoder):
-            self.encoder_.left_out_ = encoder.left_out_
-            X = self.encoder_.fit_transform(X)
-            self.feature_names_in_ = self.encoder_.feature_names_in_
-            self.n_features_in_ = len(self.feature_names_in_)
-        else:
-            self.encoder_.fit(X)
-            X = self._encoded(X)
-        if not isinstance(Y, UnknownLabels):
-            return X, dense(Y), np.arange(Y.shape[0])
-        filled, unknown = dense(Y.Y), dense(Y.unknown)
-        some = np.flatnonzero(~unknown.all(axis=1))
-        if not len(some):
-            raise ValueError("y must have labels that are known, got none")
-        return X[some], UnknownLabels(filled[some], unknown[some]), some
-
     # predictions --------------------------------------------------------------------------
 
     def _scores(self, X: Any) -> NDArray[np.float64]:
         return self._scores_of_encoded(self._encoded(X))
-
-    def _encoded(self, X: Any) -> Any:
-        """Encoded rows; an imputer has nothing to do where no value is missing."""
-        fills = isinstance(self.encoder_, SimpleImputer) and self.encoder is None
-        return X if fills and not has_missing(X) else self.encoder_.transform(X)
 
     def _scores_of_encoded(self, A: Any) -> NDArray[np.float64]:
         parts = [
@@ -530,88 +509,7 @@ turn, and measured on that fold).
     def _predict(self, X: Any) -> Any:
         return cut_sets(self.cut_, self.nonempty_, self._scores(X))
 
-    def explain(
-        self,
-        X: Any,
-        *,
-        feature_names: Sequence[str] | None = None,
-        reference: ArrayLike | None = None,
-    ) -> list[Any]:
-        """Explain each label by occlusion of one feature at a time.
-
-        Parameters
-        ----------
-        X : rows to explain, as ``predict`` takes them
-        feature_names : sequence of str, default=None
-        reference : array-like of shape (d,), default=None
-            The values that stand for "nothing known". By default the medians of the training
-            rows.
-
-        Returns
-        -------
-        list of Contributions, one for each row of X
-            The features of a table are those of ``encoder_``.
-        """
-        check_is_fitted(self)
-        if not self._takes_table(X):
-            medians = self.encoder_.statistics_ if reference is None else reference
-            return super().explain(X, feature_names=feature_names, reference=medians)
-        X = self._validate_predict(X)
-        names = self.encoder_.get_feature_names_out() if feature_names is None else feature_names
-        A = self._encoded(X)
-        given = checked_given(list(names), reference, A.shape[1])
-        scores = self._scores_of_encoded(A)
-        rows = (A[i : i + 1] for i in range(len(scores)))
-        parts = (occlusion(self._scores_of_encoded, row, given) for row in rows)
-        return [part.said_of(scores[i], self.label_names_) for i, part in enumerate(parts)]
-
     def summary(self) -> str:
         """Describe what was tried, what was chosen, and why."""
         check_is_fitted(self)
         return told(self.report_, self.seconds_["comparison"])
-
-    # the door -----------------------------------------------------------------------------
-
-    def _validate_X(self, X: Any, *, reset: bool) -> Any:
-        if is_texts(X):
-            X = as_table(X, () if reset else self.feature_names_in_).frame
-        elif hasattr(X, "columns") and not hasattr(X, "iloc"):
-            X = as_table(X).frame
-        if not reset and self._takes_table(X):
-            return X  # the encoder finds its columns, in any order
-        if reset and (_is_table(X) or self.encoder is not None):
-            return validate_data(self, X, reset=reset, skip_check_array=True)
-        X = validate_features(self, X, reset=reset, ensure_all_finite="allow-nan")
-        # a data frame is stored by columns; sums in another order differ in the last bit
-        return X if sparse.issparse(X) else np.ascontiguousarray(X)
-
-    def _takes_table(self, X: Any) -> bool:
-        return isinstance(self.encoder_, TableEncoder) and (hasattr(X, "iloc") or is_texts(X))
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags
-
-
-def _is_table(X: Any) -> bool:
-    """Whether X is a data frame with columns that are not numbers, or that number the rows."""
-    if not hasattr(X, "iloc"):
-        return False
-    return any(dtype.kind not in "biuf" for dtype in X.dtypes) or has_identifier(X)
-
-
-def _given(portfolio: Sequence[Any], seed: int) -> list[Candidate]:
-    """Learners that a user wants tried, under names that differ."""
-    found: dict[str, Candidate] = {}
-    for entry in portfolio:
-        name, estimator = entry if isinstance(entry, tuple | list) else (None, entry)
-        estimator = clone(estimator)
-        set_seeds(estimator, seed)
-        text = learner_text(estimator) if name is None else str(name)
-        if text in found:
-            raise ValueError(f"portfolio must have different names, got {text!r} twice")
-        found[text] = Candidate(text, estimator, decides=True)
-    if not found:
-        raise ValueError("portfolio must hold at least one classifier, got none")
-    return list(found.values())

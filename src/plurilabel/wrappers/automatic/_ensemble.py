@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from plurilabel._core.unknown import UnknownLabels, known_part
-from plurilabel.metrics import Measure
+from plurilabel.metrics import Measure, macro_f1
 from plurilabel.thresholds import (
     ConstantThreshold,
     ExpectedF,
@@ -38,6 +38,8 @@ MOST_ENTRIES = 300_000  # scores that one look at a measure may take
 FEWEST_ENTRIES = 20_000  # the same, where time is short
 LOOKS = 15  # at the measure, with each form, that one choice takes, roughly
 GAIN = 1e-9
+WORTH = 3e-4  # of the measure: what a learner must add to the mean, or it is left out again
+LEEWAY = 0.002  # of micro F1: what a cut may lose for a better macro F1
 
 
 # how scores become label sets -----------------------------------------------------------------
@@ -113,8 +115,8 @@ def _one(measure: str) -> tuple[ThresholdStrategy, str]:
     return GlobalThreshold(measure), "at one cut for all labels"
 
 
-def _each(measure: str) -> tuple[ThresholdStrategy, str]:
-    return SCut(measure, shrink=1), "at a cut for each label"
+def _each(measure: str, shrink: float = 1) -> tuple[ThresholdStrategy, str]:
+    return SCut(measure, shrink=shrink), "at a cut for each label"
 
 
 _HALF = (ConstantThreshold(0.5), "at 0.5")
@@ -126,7 +128,8 @@ _CUTS: dict[str, tuple[tuple[ThresholdStrategy, str], ...]] = {
     "subset_accuracy": (_SEEN, (SeenSets(), _SEEN[1]), _HALF),
     **dict.fromkeys(("f1", "f_beta"), (_EXPECTED, _one("f1"))),
     "accuracy": (_one("accuracy"), _EXPECTED, _SEEN),
-    **dict.fromkeys(("micro_f1", "micro_f_beta"), (_one("micro_f1"), _EXPECTED)),
+    "micro_f_beta": (_one("micro_f1"), _EXPECTED),
+    "micro_f1": (_one("micro_f1"), _EXPECTED, _each("f1", 100), _each("f1", 30)),
     **dict.fromkeys(("macro_f1", "macro_f_beta"), (_each("f1"), _one("macro_f1"))),
 }
 """The cuts that may be best for a measure, with their descriptions; others are made by rule."""
@@ -211,7 +214,7 @@ def choose(
     if calibrators is None:
         calibrators = [ScoreCalibrator("sigmoid").fit(member.scores, Y) for member in members]
     rows = _sample(Y, random_state, entries)
-    value_of = _value(measure, cuts[0], Y[rows])
+    value_of = value_function(measure, cuts[0], Y[rows])
     forms = [  # (learner, form, scores), each learner in the forms that it has
         (j, i, in_form(member[rows], form, calibrators[j]))
         for j, member in enumerate(members)
@@ -226,12 +229,20 @@ def choose(
     for (j, form, _), count in zip(chosen, _greedy(chosen, value_of, max_models, until)):
         weights[j, form] = count
     weights /= weights.sum()
-    mean = mean_scores(weights, calibrators, members)
+    only = np.zeros_like(weights)
+    only[chosen[0][:2]] = 1.0  # the best by itself
     cuts = cuts if measure.kind == "labels" else cuts[:1]
     # where time is short, cuts are compared by some of the rows, too
     seen = rows if entries < MOST_ENTRIES else slice(None)
-    best_cut = _best_cut(cuts, mean[seen], Y[seen], measure, folds[seen]).fitted(mean, Y)
-    return Choice(weights, calibrators, best_cut, [by_member[j] for j in range(len(members))])
+    found = []
+    for option in [weights] if (weights == only).all() else [weights, only]:
+        mean = mean_scores(option, calibrators, members)
+        value, cut = _best_cut(cuts, mean[seen], Y[seen], measure, folds[seen])
+        found.append((value, option, cut, mean))
+    # no mean that is behind the best learner, by cuts that have not seen the rows
+    _, weights, cut, mean = max(found, key=lambda one: one[0])
+    best_forms = [by_member[j] for j in range(len(members))]
+    return Choice(weights, calibrators, cut.fitted(mean, Y), best_forms)
 
 
 def _labelled(Y: Any) -> bool:
@@ -264,10 +275,10 @@ class Cost:
         cuts = cuts_for(measure, labelled=_labelled(Y)) if cut is None else [cut]
         rows = _sample(Y, 0, entries)
         seen, known, started = scores[rows], Y[rows], perf_counter()
-        _value(measure, cuts[0], known)(seen)
+        value_function(measure, cuts[0], known)(seen)
         looked = perf_counter() - started
-        if measure.kind == "labels" and len(cuts) > 1:
-            for one in cuts:  # which is done for each fold
+        if measure.kind == "labels":
+            for one in 2 * cuts:  # for each fold, of the mean and of the best learner
                 measure.function(known, one.fitted(seen, known).sets(seen))
         tried = perf_counter() - started - looked
         return cls(looked, len(np.unique(folds)) * tried)
@@ -287,7 +298,7 @@ def signed(measure: Measure, value: float) -> float:
     return value if measure.greater_is_better else -value
 
 
-def _value(measure: Measure, cut: Cut, Y: Any) -> Callable[[Array], float]:
+def value_function(measure: Measure, cut: Cut, Y: Any) -> Callable[[Array], float]:
     """The measure of scores, or of the label sets of a cut learned from the same scores."""
 
     def value(scores: Array) -> float:
@@ -325,7 +336,23 @@ def _greedy(
         since += 1
         if values[i] > best + GAIN:
             best, best_counts, since = values[i], list(counts), 0
-    return best_counts
+    return _thinned(forms, best_counts, value_of, best)
+
+
+def _thinned(
+    forms: Sequence[tuple[int, int, Array]],
+    counts: list[int],
+    value_of: Callable[[Array], float],
+    best: float,
+) -> list[int]:
+    """The same without forms that change next to nothing, those taken least often first."""
+    total: Any = sum((count * form[2] for form, count in zip(forms, counts)), 0.0)
+    for i in sorted((i for i, count in enumerate(counts) if count), key=lambda i: (counts[i], -i)):
+        rest = total - counts[i] * forms[i][2]
+        size = sum(counts) - counts[i]
+        if size and value_of(rest / size) > best - WORTH:
+            counts[i], total = 0, rest
+    return counts
 
 
 def _best_few(forms: Sequence[tuple[int, int, Array]], max_models: int | None) -> list[int]:
@@ -339,20 +366,29 @@ def _best_few(forms: Sequence[tuple[int, int, Array]], max_models: int | None) -
     return counts
 
 
-def _best_cut(cuts: Sequence[Cut], scores: Array, Y: Any, measure: Measure, folds: Array) -> Cut:
-    """The cut that is best for rows that it was not learned from."""
-    if len(cuts) == 1:
-        return cuts[0]
+def _best_cut(
+    cuts: Sequence[Cut], scores: Array, Y: Any, measure: Measure, folds: Array
+) -> tuple[float, Cut]:
+    """The cut that is best for rows that it was not learned from, and the measure there.
+
+    For micro F1, of cuts that are nearly as good, the one with the highest macro F1.
+    """
+    if measure.kind == "scores":
+        return signed(measure, measure.function(Y, scores)), cuts[0]
     if folds.min() == folds.max():
         folds = np.arange(len(Y)) % 2
-    values = []
+    values, others = [], []
     for cut in cuts:
         sets = np.zeros(Y.shape, dtype=np.int64)
         for k in np.unique(folds):
             inside = folds == k
             sets[inside] = cut.fitted(scores[~inside], Y[~inside]).sets(scores[inside])
         values.append(signed(measure, measure.function(Y, sets)))
-    return cuts[int(np.argmax(values))]
+        others.append(macro_f1(Y, sets) if measure.name == "micro_f1" else 0.0)
+    best = max(values)
+    good = [i for i, value in enumerate(values) if value >= best - LEEWAY * any(others)]
+    chosen = max(good, key=lambda i: (others[i], values[i], -i))
+    return best, cuts[chosen]
 
 
 def estimate(

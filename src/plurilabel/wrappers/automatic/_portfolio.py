@@ -8,13 +8,15 @@ by the times of those that were tried.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.neural_network import MLPClassifier
@@ -24,14 +26,17 @@ from sklearn.svm import SVC
 
 from plurilabel._core.base import LabelMatrix
 from plurilabel._core.unknown import known_part, takes_unknown_labels
-from plurilabel.learners.adaptation import MLRandomForest, RankSVM
+from plurilabel.learners import learner_text, set_seeds
+from plurilabel.learners.adaptation import MLRandomForest
 from plurilabel.learners.boosting import MLGradientBoosting
+from plurilabel.learners.extreme import OneVsAllLinear
 from plurilabel.learners.lazy import MLkNN
 from plurilabel.learners.neural import BPMLL
 from plurilabel.learners.transformation import BinaryRelevance, EnsembleOfChains, LabelPowerset
 from plurilabel.wrappers._imputed import ImputedLabels
 
 QUICK = 3.0  # seconds, for a portfolio that is to be quick
+LARGE = 2e8  # bytes of a forest for label sets
 
 
 @dataclass(frozen=True)
@@ -43,6 +48,8 @@ class Candidate:
     seconds: float = 0.0
     decides: bool = False  # on label sets as a whole: these are not its scores above a cut
     memory: float = 0.0  # bytes
+    family: str = ""  # of variants, of which the best in the first folds goes on to the others
+    path: bool = False  # whether variants begin at the weights of those before, along C
 
 
 @dataclass(frozen=True)
@@ -71,14 +78,17 @@ def candidates(X: Any, Y: LabelMatrix, portfolio: str, seed: int) -> list[Candid
     tried = _for_sparse(size, seed) if sparse.issparse(X) else _for_dense(size, seed)
     if portfolio == "quick":
         quick = [one for one in tried if one.seconds <= QUICK and one.name in _QUICK]
+        quick += [one for one in tried if one.path]
+        if not size.sparse:  # all take next to nothing: there is no race
+            quick = [replace(one, family="") for one in quick]
         return quick or [min(tried, key=lambda one: one.seconds)]
-    return sorted(tried, key=lambda one: one.seconds)
+    return sorted(tried, key=lambda one: (not one.path, one.seconds))
 
 
 def simplest(X: Any, seed: int) -> list[Candidate]:
     """A learner for data that are too few to compare any."""
     if sparse.issparse(X):
-        return [Candidate("logistic regression", BinaryRelevance(_logistic(1.0)))]
+        return [Candidate("logistic regression", OneVsAllLinear(loss="logistic", C=10.0))]
     return [Candidate("random forest", MLRandomForest(random_state=seed))]
 
 
@@ -114,53 +124,81 @@ def _units(learner: Any) -> Any:
 def _for_dense(s: Size, seed: int) -> list[Candidate]:
     search, boosted = 0.02 + 1e-10 * s.n * s.stored, 1.0 + 2.5e-6 * s.stored * s.q**0.5
     kernel = 3e-10 * s.n * s.stored
+    cosine = _scaled(MLkNN(min(20, s.n // 4), metric="cosine"))
     found = [
-        Candidate("ML-kNN", _scaled(MLkNN(min(10, s.n // 4))), search),
-        Candidate("ML-kNN, cosine", _scaled(MLkNN(min(20, s.n // 4), metric="cosine")), search),
+        Candidate("ML-kNN", _scaled(MLkNN(min(10, s.n // 4))), search, family="neighbours"),
+        Candidate("ML-kNN, cosine", cosine, search, family="neighbours"),
     ]
     for C in (0.01, 0.1, 1.0):
         name, cost = f"logistic regression, C={C:g}", 9e-8 * s.stored * s.q * C**0.25
-        found.append(Candidate(name, _scaled(BinaryRelevance(_logistic(C))), cost))
+        learner = _scaled(BinaryRelevance(_logistic(C)))
+        found.append(Candidate(name, learner, cost, family="logistic regression"))
     chains = EnsembleOfChains(_logistic(0.1), random_state=seed)
     squeezed = make_pipeline(MinMaxScaler(clip=True), BinaryRelevance(SVC(C=3)))
     by_set, cost = _scaled(LabelPowerset(SVC(C=5))), 2 * kernel + 1e-9 * s.n**2 * s.sets
+    several = {
+        "support vectors": _scaled(BinaryRelevance(SVC(C=1))),
+        "support vectors on [0, 1]": squeezed,
+    }
     return [
         *found,
-        Candidate("chains of logistic regressions", _scaled(chains), 4e-7 * s.stored * s.q),
-        Candidate("support vectors", _scaled(BinaryRelevance(SVC(C=1))), kernel * s.q),
-        Candidate("support vectors on [0, 1]", squeezed, kernel * s.q),
-        Candidate("support vectors for label sets", by_set, cost, decides=True),
+        Candidate(
+            "chains of logistic regressions", _scaled(chains), 4e-7 * s.stored * s.q,
+            family="chains",
+        ),
+        *(
+            Candidate(name, learner, kernel * s.q, family="support vectors")
+            for name, learner in several.items()
+        ),
+        Candidate("support vectors for label sets", by_set, cost, True, family="label sets"),
         *_forests(s, seed),
         *_boosters(seed, boosted),
         *_others(s, seed),
-    ]
+    ]  # fmt: skip
 
 
 def _for_sparse(s: Size, seed: int) -> list[Candidate]:
     search, boosted = 0.1 + 2.5e-10 * s.n * s.stored, 0.7 + 5.5e-6 * s.n * s.q
     linear = s.q * (0.005 + 8e-8 * s.stored)
     kernel = 4e-9 * s.n * s.stored
-    found = [Candidate("ML-kNN, cosine", MLkNN(min(10, s.n // 4), metric="cosine"), search)]
-    for C in (1.0, 10.0):
-        name = f"logistic regression, C={C:g}"
-        found.append(Candidate(name, BinaryRelevance(_logistic(C)), linear))
-    single = _units(BinaryRelevance(_logistic(30.0)))
+    neighbours = MLkNN(min(10, s.n // 4), metric="cosine")
     chains = _units(EnsembleOfChains(_logistic(10.0), random_state=seed))
-    logistic_sets, sets_cost = _units(LabelPowerset(_logistic(30.0))), s.stored + 3 * (s.n + s.d)
+    logistic_sets = LabelPowerset(OneVsAllLinear(loss="logistic", C=30.0))
     kernel_sets, kernel_cost = _units(LabelPowerset(SVC(C=10))), 4e-9 * s.n**2 * s.sets
+    sets_cost = 3e-8 * s.sets * (s.stored + 3 * (s.n + s.d))
     return [
-        *found,
-        Candidate("logistic regression on unit vectors", single, linear),
-        Candidate("chains of logistic regressions", chains, 12 * linear),
+        *_linear(s, "linear support vectors", "squared_hinge", (0.1, 0.3, 1.0, 3.0)),
+        *_linear(s, "logistic regression", "logistic", (3.0, 10.0, 30.0)),
+        Candidate("ML-kNN, cosine", neighbours, search, family="neighbours"),
+        Candidate("chains of logistic regressions", chains, 12 * linear, family="chains"),
         Candidate(
-            "logistic regression for label sets", logistic_sets, 2.5e-7 * s.sets * sets_cost, True
+            "logistic regression for label sets", logistic_sets, sets_cost, True,
+            family="label sets",
         ),
-        Candidate("support vectors", _units(BinaryRelevance(SVC(C=3))), kernel * s.q),
-        Candidate("support vectors for label sets", kernel_sets, 2 * kernel + kernel_cost, True),
+        Candidate(
+            "support vectors", _units(BinaryRelevance(SVC(C=3))), kernel * s.q,
+            family="support vectors",
+        ),
+        Candidate(
+            "support vectors for label sets", kernel_sets, 2 * kernel + kernel_cost, True,
+            family="label sets",
+        ),
         *_forests(s, seed),
         *_boosters(seed, boosted),
         *_others(s, seed),
-    ]
+    ]  # fmt: skip
+
+
+def _linear(s: Size, name: str, loss: str, costs: Sequence[float]) -> list[Candidate]:
+    """Linear models of all labels at once, along C; of these small weights are dropped."""
+    cost = 0.01 + 1.5e-8 * s.stored * s.q
+    return [
+        Candidate(
+            f"{name}, C={C:g}", OneVsAllLinear(loss=loss, C=C, prune=0.02), cost, family=name,
+            path=True,
+        )
+        for C in costs
+    ]  # fmt: skip
 
 
 def _forests(s: Size, seed: int) -> list[Candidate]:
@@ -183,25 +221,35 @@ def _forests(s: Size, seed: int) -> list[Candidate]:
     by_label = BinaryRelevance(ExtraTreesClassifier(100, **some))
     random = MLRandomForest(200, criterion="gini", random_state=seed)
     # what the leaves hold: about as many as instances, each with a number for each label or set
-    held = 16.0 * s.n * s.q
-    return [
-        Candidate("extra trees", extra, 200 * joint, memory=200 * held),
+    held, held_of_sets = 16.0 * s.n * s.q, 16.0 * 200 * s.n * s.sets
+    found = [
+        Candidate("extra trees", extra, 200 * joint, memory=200 * held, family="forests"),
         Candidate(
-            "extra trees for label sets", by_set, 200 * of_sets, True, 16.0 * 200 * s.n * s.sets
+            "extra trees for label sets", by_set, 200 * of_sets, True, held_of_sets,
+            family="forests of other targets",
         ),
-        Candidate("random forest", random, 200 * forest, memory=150 * held),
+        Candidate("random forest", random, 200 * forest, memory=150 * held, family="forests"),
         Candidate(
-            "extra trees per label", by_label, 100 * s.q * (0.001 + single), memory=100 * held
+            "extra trees per label", by_label, 100 * s.q * (0.001 + single), memory=100 * held,
+            family="forests of other targets",
         ),
-    ]
+    ]  # fmt: skip
+    # a model that is larger than its part in the result is worth
+    return [one for one in found if not (one.decides and one.memory > LARGE)]
 
 
 def _boosters(seed: int, seconds: float) -> list[Candidate]:
     joint = MLGradientBoosting(loss="joint", random_state=seed)
     return [
-        Candidate("gradient boosting", MLGradientBoosting(random_state=seed), seconds),
-        Candidate("gradient boosting of label sets", joint, 1.2 * seconds, decides=True),
-    ]
+        Candidate(
+            "gradient boosting", MLGradientBoosting(random_state=seed), seconds,
+            family="gradient boosting",
+        ),
+        Candidate(
+            "gradient boosting of label sets", joint, 1.2 * seconds, True,
+            family="gradient boosting",
+        ),
+    ]  # fmt: skip
 
 
 def _others(s: Size, seed: int) -> list[Candidate]:
@@ -211,12 +259,26 @@ def _others(s: Size, seed: int) -> list[Candidate]:
         network = MLPClassifier((200,), alpha=1.0, max_iter=60, random_state=seed)
         inputs = 1e-9 * 200 * s.stored + 1e-8 * s.n * s.d if s.sparse else 5e-8 * s.n * s.d
         cost = 60 * (inputs + 5e-8 * s.n * s.q)
-        found.append(Candidate("network", make_pipeline(scaler, network), cost))
+        learner = make_pipeline(scaler, network)
+        found.append(Candidate("network", learner, cost, family="networks"))
     if find_spec("torch") is not None and s.q > 1:
         network = BPMLL((128,), max_iter=50, random_state=seed)
         cost = 0.5 + 50 * s.n * (1e-5 + 4e-9 * s.d)
-        found.append(Candidate("BP-MLL", network, cost))
-    if s.n <= 1000 and s.q <= 10:
-        cost = 1e-8 * s.n * s.stored * s.q
-        found.append(Candidate("Rank-SVM", make_pipeline(scaler, RankSVM(kernel="rbf")), cost))
+        found.append(Candidate("BP-MLL", network, cost, family="networks"))
     return found
+
+
+def given(portfolio: Sequence[Any], seed: int) -> list[Candidate]:
+    """Learners that a user wants tried, under names that differ."""
+    found: dict[str, Candidate] = {}
+    for entry in portfolio:
+        name, estimator = entry if isinstance(entry, tuple | list) else (None, entry)
+        estimator = clone(estimator)
+        set_seeds(estimator, seed)
+        text = learner_text(estimator) if name is None else str(name)
+        if text in found:
+            raise ValueError(f"portfolio must have different names, got {text!r} twice")
+        found[text] = Candidate(text, estimator, decides=True)
+    if not found:
+        raise ValueError("portfolio must hold at least one classifier, got none")
+    return list(found.values())

@@ -21,17 +21,13 @@ from plurilabel.wrappers.automatic._ensemble import (
     Cost,
     Cut,
     choose,
+    cuts_for,
     entries_for,
     estimate,
 )
-from plurilabel.wrappers.automatic._trials import (
-    MARGIN,
-    NO_LAST_FIT,
-    Clock,
-    Pool,
-    Tried,
-    none_left,
-)
+from plurilabel.wrappers.automatic._pool import Pool, joined
+from plurilabel.wrappers.automatic._race import dropped
+from plurilabel.wrappers.automatic._trials import MARGIN, NO_LAST_FIT, Clock, Tried, none_left
 
 NESTED_SECONDS = 1.0  # guessed, for a fit of every learner: only then the estimate is nested
 SELECTION = 0.1  # of the time limit: for choice and estimate, if they may take more than they must
@@ -65,6 +61,19 @@ class Selection:
             scores = held.scores if held.probabilities else expit(held.scores)
             given = scores, self.Y, self.measure, self.folds, self.cut
             self.costs = Cost.of(*given, MOST_ENTRIES), Cost.of(*given, FEWEST_ENTRIES)
+
+    def drop(self, begun: Sequence[Tried]) -> None:
+        """Leave out what cannot win by the predictions for the first folds."""
+        held = [joined([part for part, _ in one.parts]) for one in begun]
+        families = [one.candidate.family for one in begun]
+        n = len(held[0].scores)
+        Y, cut = self.Y[:n], self.cut or cuts_for(self.measure, labelled=False)[0]
+        why, values = dropped(held, families, Y, self.measure, cut)
+        for one, reason, value in zip(begun, why, values):
+            one.value = value
+            if reason:
+                one.why_not = one.dropped = reason
+                one.parts = []
 
     def seconds(self, members: Sequence[Tried]) -> float:
         """Seconds to be reserved: for all rows and folds, or some if that takes too long."""

@@ -1,0 +1,142 @@
+"""Marks in a text: which of its words speak for a label, and how much."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+import numpy as np
+
+_MADE_BY = re.compile(r"(?:text[^_]*__)?(?:(?:tfidf|count)vectorizer(?P<part>-\d+)?__)?")
+"""What scikit-learn and TableEncoder put before the name of a word."""
+
+_OTHERS = ("numbers__", "dates__", "categories__", "declared__")
+COLOURS = {True: "46, 125, 50", False: "198, 40, 40"}  # for and against a label
+
+
+@dataclass(frozen=True, eq=False)
+class MarkedText:
+    """A text whose words carry what they add to the score of a label.
+
+    Attributes
+    ----------
+    text, label : str
+    marks : list of (int, int, float)
+        Start and end of each word that adds anything, and what it adds.
+    base : float
+        What the label begins with.
+    rest : float
+        What parts add that are no words of the text: numbers, categories, vectors.
+
+    Notes
+    -----
+    Base, rest and marks add up to what the parts of the explanation add up to. A sequence of words
+    is shared equally by their letters, at every place where it occurs; so are parts of words.
+    """
+
+    text: str
+    label: str
+    marks: list[tuple[int, int, float]]
+    base: float
+    rest: float
+
+    def _pieces(self) -> Iterator[tuple[str, float | None]]:
+        end = 0
+        for start, stop, adds in self.marks:
+            yield self.text[end:start], None
+            yield self.text[start:stop], adds
+            end = stop
+        yield self.text[end:], None
+
+    def __str__(self) -> str:
+        found = (
+            piece if adds is None else f"{piece}[{adds:+.2f}]" for piece, adds in self._pieces()
+        )
+        return "".join(found)
+
+    def _repr_html_(self) -> str:
+        most = max((abs(adds) for *_, adds in self.marks), default=1.0) or 1.0
+        pieces = [
+            escape(piece)
+            if adds is None
+            else f'<mark title="{adds:+.3f}" style="color: inherit; background: '
+            f'rgba({COLOURS[adds > 0]}, {0.6 * abs(adds) / most:.2f})">{escape(piece)}</mark>'
+            for piece, adds in self._pieces()
+        ]
+        head = f"<strong>{escape(self.label)}</strong> "
+        return f'<p style="white-space: pre-wrap">{head}{"".join(pieces)}</p>'
+
+
+class Marker:
+    """Places of the parts of an explanation in a text, found once for all labels.
+
+    With ``column``, only words of this one among several columns of text are marked.
+    """
+
+    def __init__(self, why: Any, text: str, column: str | None = None) -> None:
+        self.why, self.text = why, text
+        # one letter for each, so that places in the text stay
+        low = "".join(one if len(one := letter.lower()) == 1 else letter for letter in text)
+        self.places = [list(_letters(low, str(name), column)) for name in why.part_names]
+        self.words = [word.span() for word in re.finditer(r"\w+|[^\w\s]+", text)]
+
+    def marked(self, label: str | int) -> MarkedText:
+        """The words of the text with what they add to a label."""
+        j = self.why._number(label)
+        letters, rest = np.zeros(len(self.text)), 0.0
+        for at, adds in zip(self.places, np.asarray(self.why.parts)[:, j].tolist()):
+            if at:
+                np.add.at(letters, at, adds / len(at))
+            else:
+                rest += adds
+        sums = [(start, end, float(letters[start:end].sum())) for start, end in self.words]
+        marks = [mark for mark in sums if mark[2]]
+        base, name = float(self.why.base[j]), str(self.why.label_names[j])
+        return MarkedText(self.text, name, marks, base, rest)
+
+
+def _letters(low: str, name: str, column: str | None) -> Iterator[int]:
+    """Places of the letters of a feature in a text; none if it is no word of it."""
+    if column is not None:
+        if not name.startswith(f"{column}: "):
+            return
+        name = name.removeprefix(f"{column}: ")
+    if name.startswith(_OTHERS):
+        return
+    made_by = _MADE_BY.match(name)
+    subword = made_by is not None and made_by["part"] not in (None, "-1")
+    name = name[made_by.end() :] if made_by is not None else name
+    for start, end in _places(low, name, subword=subword):
+        yield from (i for i in range(start, end) if not low[i].isspace())
+
+
+def _places(low: str, name: str, *, subword: bool) -> Iterator[tuple[int, int]]:
+    if not name.strip():
+        return
+    if subword:  # a blank at its edge is where a word begins or ends
+        pattern = re.escape(name.strip())
+        pattern = (r"(?<!\S)" if name[0] == " " else "") + pattern
+        pattern += r"(?!\S)" if name[-1] == " " else ""
+        pattern = f"(?=({pattern}))"  # places may overlap
+        yield from (found.span(1) for found in re.finditer(pattern, low))
+        return
+    words = [re.escape(word) for word in name.split(" ")]
+    # words of one letter are no features of their own by default, and are passed over
+    pattern = r"\W+(?:\w\W+)*?".join(words)
+    edges = [r"(?<!\w)" if name[0].isalnum() else "", r"(?!\w)" if name[-1].isalnum() else ""]
+    yield from (found.span() for found in re.finditer(edges[0] + pattern + edges[1], low))
+
+
+def texts_of(X: Any) -> Sequence[str] | None:
+    """The texts of rows, if there is one text in each; None otherwise."""
+    if hasattr(X, "columns"):
+        if X.shape[1] != 1:
+            return None
+        X = X.iloc[:, 0]
+    cells = X.tolist() if hasattr(X, "tolist") and getattr(X, "ndim", 1) == 1 else X
+    if isinstance(cells, list | tuple) and all(isinstance(cell, str) for cell in cells):
+        return cells
+    return None

@@ -1,0 +1,138 @@
+"""Soft labels and weights of cells, as weighted copies of rows with labels of 0 and 1."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from plurilabel._core.blocks import dense, on_host
+from plurilabel._core.compat import check_sample_weight, safe_indexing
+from plurilabel._core.labels import column_names
+from plurilabel._core.limits import check_size
+from plurilabel._core.unknown import UnknownLabels, known_part, number_matrix
+
+
+def soft_copies(X: Any, y: Any, sample_weight: Any = None) -> tuple[Any, Any, Any]:
+    """Weighted copies of rows with hard labels, which weigh together what soft labels say.
+
+    A label with probability p is there in copies that weigh p together, and not in those that
+    weigh 1 - p. The copies of a row are as few as possible: in the one that weighs least, all
+    labels are there that are more probable, so a row has at most one copy more than it has
+    different probabilities. Labels of a row are thus as dependent as their probabilities allow;
+    for learners that treat labels one by one it does not matter.
+
+    A row of which all labels are 0 or 1 stays as it is. Learners with ``sample_weight`` do this
+    by themselves.
+
+    Parameters
+    ----------
+    X : array-like or sparse matrix of shape (n, d), or data frame
+    y : matrix of shape (n, q), dense, sparse or a data frame
+        Probabilities from 0 to 1; NaN where a label is unknown.
+    sample_weight : array-like of shape (n,) or (n, q), default=None
+        Weights of rows, or of single labels: a label of weight 0 is unknown, and one that weighs
+        half as much as others of its row is unknown in copies that have half of the weight.
+
+    Returns
+    -------
+    X, y, sample_weight
+        Copies in the order of the rows. The labels are 0 and 1, NaN where they are unknown.
+
+    Examples
+    --------
+    >>> from plurilabel.datasets import soft_copies
+    >>> X, Y, weights = soft_copies([[5.0], [6.0]], [[0.75, 0.25], [1, 0]])
+    >>> X
+    [[5.0], [5.0], [5.0], [6.0]]
+    >>> Y
+    array([[1, 1],
+           [1, 0],
+           [0, 0],
+           [1, 0]], dtype=int8)
+    >>> weights
+    array([0.25, 0.5 , 0.25, 1.  ])
+    """
+    rows, Y, weights = copied_rows(y, sample_weight)
+    return safe_indexing(X, rows), Y, weights
+
+
+def copied_rows(y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
+    """Row number, labels and weight of each copy."""
+    P, unknown = _probabilities(y), known_part(y)[1]
+    rows, Y, weights = _layers(P, _cell_weights(sample_weight, P, unknown))
+    if column_names(y) is not None:
+        Y = type(y)(Y, **{"columns" if hasattr(y, "iloc") else "schema": column_names(y)})
+    return rows, Y, weights
+
+
+def needs_copies(y: Any, sample_weight: Any = None) -> bool:
+    """Whether there are labels between 0 and 1, or weights of single labels."""
+    return (sample_weight is not None and np.ndim(sample_weight) == 2) or is_soft(y)
+
+
+def is_soft(y: Any) -> bool:
+    """Whether a label matrix has numbers between 0 and 1, and none outside."""
+    if isinstance(y, UnknownLabels):
+        return is_soft(y.Y)
+    if sparse.issparse(y):
+        values = y.tocsr().data if y.dtype.kind == "f" else None
+    else:
+        values = number_matrix(on_host(y))
+        if values is not None and values.dtype == object:
+            filled, unknown = known_part(values)
+            values = None if unknown is None else filled.astype(np.float64)
+    if values is None or values.dtype.kind != "f":
+        return False
+    return bool(((values > 0) & (values < 1)).any()) and not ((values < 0) | (values > 1)).any()
+
+
+def _probabilities(y: Any) -> NDArray[np.float64]:
+    """Soft labels as a dense matrix; 0 where they are unknown."""
+    n, q = y.shape if hasattr(y, "shape") else np.shape(y)
+    check_size(
+        "soft labels", f"{n:,} rows and {q:,} labels", memory=8.0 * n * q,
+        instead="labels of 0 and 1 for the rows that are certain",
+    )  # fmt: skip
+    P = np.asarray(dense(known_part(y)[0]), dtype=np.float64)
+    wrong = ~((P >= 0) & (P <= 1))
+    if wrong.any():
+        i, j = np.argwhere(wrong)[0]
+        raise ValueError(f"y must be between 0 and 1, got {P[i, j]:g} in row {i}, column {j}")
+    return P
+
+
+def _cell_weights(sample_weight: Any, P: Any, unknown: Any) -> NDArray[np.float64]:
+    """Weights (n, q), 0 where a label is unknown."""
+    if sample_weight is not None and np.ndim(sample_weight) == 2:
+        W = np.asarray(sample_weight, dtype=np.float64)
+        if W.shape != P.shape or not np.isfinite(W).all() or (W < 0).any():
+            raise ValueError(
+                f"sample_weight must be finite numbers, none below 0, of shape {P.shape[:1]} or "
+                f"{P.shape}, got shape {W.shape}"
+            )
+    else:
+        W = np.repeat(check_sample_weight(sample_weight, P)[:, np.newaxis], P.shape[1], axis=1)
+    return W if unknown is None else np.where(dense(unknown), 0.0, W)
+
+
+def _layers(P: Any, W: Any) -> tuple[Any, Any, Any]:
+    """Rows, labels and weights of the copies.
+
+    A copy is a range of u between 0 and the highest weight of its row: label j is there for u
+    below w_j p_j, not there up to w_j, and unknown above.
+    """
+    n, q = P.shape
+    ends = np.sort(np.hstack([W * P, W]), axis=1)
+    starts = np.hstack([np.zeros((n, 1)), ends[:, :-1]])
+    rows, at = np.nonzero(ends - starts > 1e-12 * np.maximum(ends[:, -1:], 1e-300))
+    check_size(
+        "soft labels", f"{len(rows):,} copies of {n:,} rows and {q:,} labels",
+        memory=20.0 * len(rows) * q, instead="labels that are rounded, as by np.round(y, 1)",
+    )  # fmt: skip
+    low = starts[rows, at][:, np.newaxis]
+    there, known = (W * P)[rows] > low, W[rows] > low
+    Y = there.astype(np.int8) if known.all() else np.where(known, there.astype(np.float64), np.nan)
+    return rows, Y, (ends - starts)[rows, at]

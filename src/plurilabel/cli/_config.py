@@ -1,0 +1,105 @@
+"""Options of a command in a file: read from TOML or from a model, and written as TOML."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import click
+from click.core import ParameterSource
+
+from plurilabel._core.words import similar
+from plurilabel.cli._output import UsageError, fail, no_file
+
+LEFT_OUT = ("config", "save_config", "out", "force", "quiet", "as_json", "track", "report")
+"""Options that say nothing about the model."""
+
+
+def config_option(command: Any) -> Any:
+    """``--config``, whose values hold where the command line gives none; ``--save-config``."""
+    read = click.option(
+        "--config", type=click.Path(path_type=Path), metavar="FILE", is_eager=True,
+        expose_value=False, callback=_use,
+        help="Take data and options from a .toml file, or from a model that fit has saved. What "
+        "the command line says comes first.",
+    )  # fmt: skip
+    write = click.option(
+        "--save-config",
+        type=click.Path(path_type=Path),
+        metavar="FILE.toml",
+        help="Write data and options of this run here. The model keeps them, too.",
+    )
+    return read(write(command))
+
+
+def _use(ctx: click.Context, _: click.Parameter, path: Path | None) -> None:
+    if path is None:
+        return
+    if not path.is_file():
+        fail(no_file(path))
+    given = _from_model(path) if path.suffix.lower() == ".skops" else _from_toml(path)
+    known = {_key(parameter): parameter for parameter in ctx.command.params}
+    for key in given:
+        name = key.replace("-", "_")
+        if name not in known or name in ("config", "save_config"):
+            close = similar(name, list(known))
+            hint = "" if close is None else f"; did you mean {close}?"
+            raise UsageError(f"{path}: there is no option {key!r}{hint}")
+    values = {known[key.replace("-", "_")].name: value for key, value in given.items()}
+    several = {
+        p.name for p in ctx.command.params if p.nargs == -1 or getattr(p, "multiple", False)
+    }
+    ctx.default_map = {
+        **(ctx.default_map or {}),
+        **{
+            str(name): [value] if name in several and isinstance(value, str) else value
+            for name, value in values.items()
+        },
+    }
+
+
+def _from_toml(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text("utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path} is not TOML: {error}") from None
+
+
+def _from_model(path: Path) -> dict[str, Any]:
+    """The options that a model keeps, without loading it."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            about = json.loads(archive.read("plurilabel.json"))
+        return dict(about["notes"]["options"])
+    except (zipfile.BadZipFile, KeyError, TypeError, ValueError):
+        raise UsageError(f"{path} keeps no options: `plurilabel fit` did not save it") from None
+
+
+def _key(parameter: click.Parameter) -> str:
+    """The name of an option as one writes it, such as ``time_limit`` or ``seed``."""
+    longest = max(parameter.opts, key=len)
+    return longest.lstrip("-").replace("-", "_")
+
+
+def options_of(ctx: click.Context) -> dict[str, Any]:
+    """Data and options that were given, by the names that a file has."""
+    given = {}
+    for parameter in ctx.command.params:
+        name = str(parameter.name)
+        source = ctx.get_parameter_source(name)
+        if name in LEFT_OUT or source in (None, ParameterSource.DEFAULT) or name not in ctx.params:
+            continue
+        value = ctx.params[name]
+        value = list(value) if isinstance(value, list | tuple) else value
+        given[_key(parameter)] = str(value) if isinstance(value, Path) else value
+    return given
+
+
+def as_toml(options: dict[str, Any]) -> str:
+    """Options as TOML: texts, numbers, truths, and lists of texts."""
+    # the strings of JSON are those of TOML, but for DEL
+    lines = (f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in options.items())
+    return "".join(f"{line}\n" for line in lines).replace("\x7f", "\\u007f")

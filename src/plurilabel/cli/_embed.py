@@ -1,0 +1,68 @@
+"""``plurilabel embed``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from time import monotonic
+
+import click
+
+from plurilabel._core.words import counted, file_size
+from plurilabel.cli._data import names_in
+from plurilabel.cli._output import check_file, check_output, force_option, say
+from plurilabel.cli._progress import Steps
+
+
+@click.command()
+@click.argument("data", metavar="FILE")
+@click.option("--text", "columns", required=True, metavar="COLUMN", help="Column of text.")
+@click.option(
+    "--encoder", default="static", show_default=True, metavar="NAME",
+    help="static for word vectors that work offline, or a folder or name of a model of model2vec "
+    "or sentence-transformers.",
+)  # fmt: skip
+@click.option(
+    "--cache", metavar="FOLDER",
+    help="Keep the vectors of transformers here: no text is encoded twice, and what was "
+    "interrupted goes on where it stopped.",
+)  # fmt: skip
+@click.option(
+    "-o", "--out", required=True, type=click.Path(path_type=Path), metavar="FILE.parquet",
+    help="File for the table, with the vectors as a further column.",
+)  # fmt: skip
+@click.option("--name", default="vector", show_default=True, help="Name of the new column.")
+@click.option("--quiet", "-q", is_flag=True, help="Do not report progress.")
+@force_option
+def embed(
+    data: str, columns: str, encoder: str, cache: str | None, out: Path, name: str, quiet: bool,
+    force: bool,
+) -> None:  # fmt: skip
+    """Encode a column of text as vectors, and write the table with them.
+
+    The column of text is replaced by a column of lists of numbers, which every command reads as
+    features. Vectors from an API are made in Python with plurilabel.FunctionEncoder.
+
+    \b
+    Examples:
+      plurilabel embed mails.csv --text body -o mails.parquet
+      plurilabel embed mails.csv --text body --encoder sentence-transformers/all-MiniLM-L6-v2 \\
+          --cache vectors -o mails.parquet
+      plurilabel fit mails.parquet --labels topics -o mails.skops
+    """
+    check_output(out, data, suffixes=(".parquet",), option="--out", force=force)
+    check_file(data)
+    (column,) = names_in(columns) or [""]
+    from plurilabel import io
+    from plurilabel.text import make_encoder
+
+    steps, started = Steps(quiet=quiet), monotonic()
+
+    def tick(done: int, total: int) -> None:
+        if done < total:
+            steps.tick(done, total, "texts", monotonic() - started)
+
+    with steps.step(f"Encoding {column!r} of {data}"):
+        found = make_encoder(encoder, cache=cache, progress=tick)
+        n, d = io.embed_table(data, column, out, encoder=found, name=name)
+    size = file_size(out.stat().st_size)
+    say(f"Wrote {out} ({counted(n, 'row')}, {counted(d, 'dimension')}, {size})")

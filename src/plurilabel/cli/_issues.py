@@ -1,0 +1,105 @@
+"""``plurilabel issues``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from plurilabel._core.words import counted, no_formula, shortened
+from plurilabel.cli._data import data_options, read_learner, reader_options
+from plurilabel.cli._output import check_output, force_option, print_json, print_table, say
+from plurilabel.cli._progress import Steps
+
+
+@click.command()
+@click.argument("data", metavar="NAME|FILE...", nargs=-1, required=True)
+@data_options
+@click.option(
+    "--learner", metavar="SPEC",
+    help="The learner whose probabilities are compared with the labels; by default a logistic "
+    "regression for each label.",
+)  # fmt: skip
+@click.option("--cv", type=click.IntRange(2), default=5, show_default=True, help="Folds.")
+@click.option(
+    "--below", type=click.FloatRange(0, 1), default=0.5, show_default=True, metavar="QUALITY",
+    help="Labels that are less credible than this are issues.",
+)  # fmt: skip
+@click.option(
+    "--top", type=click.IntRange(1), default=20, show_default=True, help="Issues to print."
+)
+@click.option(
+    "-o", "--out", type=click.Path(path_type=Path), metavar="FILE.csv",
+    help="Write all issues here.",
+)  # fmt: skip
+@click.option(
+    "--report", type=click.Path(path_type=Path), metavar="FILE.html",
+    help="Write a page on which to go through the issues and decide.",
+)  # fmt: skip
+@click.option("--seed", "random_state", type=click.IntRange(0), default=0, help="Seed.")
+@force_option
+@click.option("--quiet", "-q", is_flag=True, help="Do not report progress.")
+@click.option("--json", "as_json", is_flag=True, help="Print the issues as JSON.")
+def issues(
+    data: tuple[str, ...],
+    learner: str | None,
+    cv: int,
+    below: float,
+    top: int,
+    out: Path | None,
+    report: Path | None,
+    random_state: int,
+    force: bool,
+    quiet: bool,
+    as_json: bool,
+    **reading: Any,
+) -> None:
+    """List tags that are probably wrong, and tags that are probably missing.
+
+    Each row is predicted by a model that was learned from the other rows. Quality is how credible
+    the tag is as it was given; the most doubtful come first. Rows are counted from 0.
+
+    \b
+    Examples:
+      plurilabel issues films.csv --labels tags
+      plurilabel issues films.csv --labels tags -o issues.csv --report issues.html
+    """
+    for path, suffixes, option in ((out, (".csv",), "-o"), (report, (".html",), "--report")):
+        if path is not None:
+            check_output(path, *data, suffixes=suffixes, option=option, force=force)
+    given = reader_options(*data, **reading)
+    chosen = None if learner is None else read_learner(learner)
+    from plurilabel import evaluation
+    from plurilabel._core.records import write_atomic
+    from plurilabel.models import find_issues
+
+    options: Any = {"learner": chosen, "cv": cv, "threshold": below, "random_state": random_state}
+    steps = Steps(quiet=quiet, as_json=as_json)
+    source: Any = data[0] if len(data) == 1 else list(data)
+    found, rows = find_issues(source, **options, **given, progress=steps)
+    frame = found.to_frame()
+    frame["text"] = [rows[row] for row in found.rows.tolist()]
+    if out is not None:
+        with write_atomic(out) as stream:
+            stream.write(frame.map(no_formula).to_csv(index=False).encode())
+    if report is not None:
+        texts = rows if any(rows) else None
+        evaluation.write_issues_report(found, report, instances=texts)
+    if as_json:
+        print_json({"issues": frame.to_dict("records")})
+    else:
+        wrong = int(found.given.sum())
+        say(
+            f"{counted(len(found), 'issue')} among {found.shape[0] * found.shape[1]:,} labels: "
+            f"{wrong:,} wrong, {len(found) - wrong:,} missing"
+        )
+        columns = ["row", "label", "issue", "quality", "score", "text"]
+        lines = [
+            [str(row), label, issue, f"{quality:.3f}", f"{score:.3f}", shortened(text, 60)]
+            for row, label, issue, quality, score, text in frame[columns][:top].values.tolist()
+        ]
+        if lines:
+            print_table(columns, lines, texts=("label", "issue", "text"))
+    for path in filter(None, (out, report)):
+        say(f"Wrote {path}", as_json=True)

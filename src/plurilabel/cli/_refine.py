@@ -1,0 +1,113 @@
+"""``plurilabel calibrate`` and ``plurilabel guarantee``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from plurilabel._core.words import file_size
+from plurilabel.cli._data import read_rows, rows_options
+from plurilabel.cli._output import check_file, check_output, force_option, say
+
+if TYPE_CHECKING:
+    from plurilabel.models import Model
+
+# plurilabel.models' own, whose import would take a second
+METHODS = ("sigmoid", "beta", "temperature", "isotonic", "auto")
+KINDS = ("recall", "subset", "misses", "labels", "discoveries")
+
+
+def refining_command(function: Any) -> Any:
+    """Add the arguments and options of both commands."""
+    for option in (
+        force_option,
+        rows_options,
+        click.option(
+            "-o", "--out", required=True, type=click.Path(path_type=Path), metavar="MODEL.skops",
+            help="File for the new model.",
+        ),
+        click.argument("data", metavar="NAME|FILE"),
+        click.argument("model", metavar="MODEL"),
+    ):  # fmt: skip
+        function = option(function)
+    return function
+
+
+@click.command()
+@click.option(
+    "--method", type=click.Choice(METHODS), default="sigmoid", show_default=True,
+    help="How scores become probabilities; auto takes the best by log loss.",
+)  # fmt: skip
+@refining_command
+def calibrate(model: str, data: str, out: Path, force: bool, method: str, **reading: Any) -> None:
+    """Make the probabilities of a model what they say.
+
+    FILE has rows with known labels that the model has not seen. The new model predicts the labels
+    with a probability above one half.
+
+    \b
+    Example:
+      plurilabel calibrate films.skops checked.csv -o calibrated.skops
+    """
+    _refine(model, data, out, force, reading, "calibrate", method=method)
+
+
+@click.command()
+@click.option(
+    "--kind", type=click.Choice(KINDS), default="recall", show_default=True,
+    help="What is kept below --alpha: the share of a row's labels that are missed (recall), rows "
+    "with any miss (subset), misses among all labels, rows in which a label is missed (labels), "
+    "or predicted labels that are wrong (discoveries).",
+)  # fmt: skip
+@click.option(
+    "--alpha", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.1,
+    show_default=True, help="The highest share.",
+)  # fmt: skip
+@click.option(
+    "--delta", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.1,
+    show_default=True, help="For discoveries: the probability that the guarantee fails.",
+)  # fmt: skip
+@refining_command
+def guarantee(
+    model: str,
+    data: str,
+    out: Path,
+    force: bool,
+    kind: str,
+    alpha: float,
+    delta: float,
+    **reading: Any,
+) -> None:
+    """Let a model predict label sets with a guarantee.
+
+    FILE has rows with known labels that the model has not seen. The guarantee holds for new rows
+    that are like these.
+
+    \b
+    Examples:
+      plurilabel guarantee films.skops checked.csv --alpha 0.05 -o safe.skops
+      plurilabel guarantee films.skops checked.csv --kind discoveries -o safe.skops
+    """
+    options = {"kind": kind, "alpha": alpha, "delta": delta}
+    refined = _refine(model, data, out, force, reading, "guarantee", **options)
+    say(f"Guarantee: {refined.notes['guarantee']['words']}")
+
+
+def _refine(
+    model: str, data: str, out: Path, force: bool, reading: Any, function: str, **options: Any
+) -> Model:
+    """Load a model and rows, call a function of ``plurilabel.models``, and save the result."""
+    check_output(out, model, data, force=force)
+    check_file(model)
+    from plurilabel import models
+
+    loaded = models.load_model(model)
+    rows = read_rows(loaded, data, with_labels=True, **reading)
+    for remark in rows.remarks:
+        say(f"Note: {remark}", as_json=True)
+    refined: Model = getattr(models, function)(loaded, rows, **options)
+    models.save_model(refined, out)
+    say(f"Wrote {out} ({refined.notes['refined']}, {file_size(out.stat().st_size)})")
+    return refined

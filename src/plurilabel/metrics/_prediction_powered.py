@@ -1,0 +1,158 @@
+"""Measures and their intervals from a few audited rows and many machine-made labels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.stats import t as student
+from sklearn.utils import check_random_state
+
+from plurilabel._core.base import check_labels
+from plurilabel._core.blocks import dense
+from plurilabel._core.scores import check_count
+from plurilabel._core.unknown import known_part
+from plurilabel.metrics._evaluate import Evaluation, checked_inputs
+
+_SEEDS = np.iinfo(np.int32).max
+
+
+def prediction_powered(
+    Y_true: ArrayLike,
+    Y_machine: ArrayLike,
+    scores: ArrayLike | None = None,
+    labels: ArrayLike | None = None,
+    *,
+    top: Sequence[int] = (1, 3, 5),
+    bootstrap: int = 500,
+    confidence: float = 0.95,
+    random_state: int | np.random.RandomState | None = None,
+) -> Evaluation:
+    """Compute every measure from a small audited sample and many machine-made labels.
+
+    Labels that a machine or a crowd made are cheap, and a measure computed from them alone is
+    wrong by an amount nobody knows. Here the audited rows tell how wrong: the measure is
+
+        m(audited, true) + w (m(others, machine) - m(audited, machine))
+
+    with the weight w between 0 and 1 that gives the smallest variance. If the machine's labels
+    are worthless, w is about 0 and the measure is that of the audited rows alone; the better they
+    are, the shorter the interval. In both cases the interval holds, whatever the machine, if the
+    audited rows are a random sample of all rows.
+
+    Parameters
+    ----------
+    Y_true : array-like of shape (n, q)
+        True labels of the audited rows; NaN in all other rows. Rows with some unknown labels are
+        not audited.
+    Y_machine : 0/1 matrix of shape (n, q)
+        Machine-made labels of all rows, such as those of :func:`plurilabel.votes.fuse`. They must
+        not have been made with the true labels of the audited rows.
+    scores, labels, top
+        The predictions to be judged, as in :func:`evaluate`.
+    bootstrap : int, default=500
+        Number of bootstrap samples for the variances.
+    confidence : float, default=0.95
+    random_state : int, RandomState or None, default=None
+        Controls the bootstrap samples.
+
+    Returns
+    -------
+    Evaluation
+        With ``intervals`` for all measures: Student's, with as many degrees of freedom as there
+        are audited rows, less one.
+
+    Notes
+    -----
+    The intervals are as good as the normal approximation of a measure's distribution: for means
+    over instances from a few dozen audited rows on, for macro measures and AUC only if each label
+    occurs in several of them.
+
+    References
+    ----------
+    A. Angelopoulos, S. Bates, C. Fannjiang, M. Jordan, T. Zrnic. Prediction-powered inference.
+    Science 382, 2023. A. Angelopoulos, J. Duchi, T. Zrnic. PPI++: efficient prediction-powered
+    inference. arXiv 2311.01453, 2023. T. Zrnic. A note on the prediction-powered bootstrap. arXiv
+    2405.18379, 2024.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from plurilabel.metrics import evaluate, prediction_powered
+    >>> rng = np.random.default_rng(0)
+    >>> Y = rng.integers(0, 2, size=(2000, 3))
+    >>> machine = np.where(rng.random(Y.shape) < 0.05, 1 - Y, Y)
+    >>> labels = np.where(rng.random(Y.shape) < 0.2, 1 - Y, Y)
+    >>> audit = np.where(np.arange(2000)[:, None] < 100, Y, np.nan)
+    >>> few = evaluate(Y[:100], labels=labels[:100], bootstrap=500, random_state=0)
+    >>> many = prediction_powered(audit, machine, labels=labels, random_state=0)
+    >>> width = lambda interval: interval[1] - interval[0]
+    >>> width(many.intervals["hamming_loss"]) < 0.7 * width(few.intervals["hamming_loss"])
+    True
+    """
+    check_count(bootstrap, "bootstrap")
+    if not 0 < confidence < 1:
+        raise ValueError(f"confidence must lie strictly between 0 and 1, got {confidence!r}")
+    machine = dense(check_labels(Y_machine, name="Y_machine"))
+    filled, unknown = known_part(Y_true)
+    truth = dense(check_labels(filled, name="Y_true"))
+    if truth.shape != machine.shape:
+        raise ValueError(
+            f"Y_machine must have the shape of Y_true, {truth.shape}, got {machine.shape}"
+        )
+    gone = np.zeros(len(truth), dtype=bool) if unknown is None else dense(unknown).any(axis=1)
+    audited, others = np.flatnonzero(~gone), np.flatnonzero(gone)
+    if min(len(audited), len(others)) < 2:
+        raise ValueError(
+            "Y_true must have at least two audited rows and two without labels (NaN), got "
+            f"{len(audited)} and {len(others)}"
+        )
+    rng = check_random_state(random_state)
+    seeds = [int(seed) for seed in rng.randint(_SEEDS, size=2)]
+    # the same samples of the audited rows for both kinds of labels: their errors are paired
+    parts = [
+        _part(labelling, rows, scores, labels, top, bootstrap, seed)
+        for labelling, rows, seed in (
+            (truth, audited, seeds[0]), (machine, audited, seeds[0]), (machine, others, seeds[1])
+        )
+    ]  # fmt: skip
+    values, intervals = {}, {}
+    n = len(audited)
+    half = student.ppf((1 + confidence) / 2, n - 1)
+    for name in parts[0][0]:
+        values[name], error = _combined(n, *((value[name], drawn[name]) for value, drawn in parts))
+        intervals[name] = values[name] - half * error, values[name] + half * error
+    note = f"{len(audited):,} audited rows and {len(others):,} with machine-made labels"
+    return Evaluation(values, intervals, confidence, note)
+
+
+def _part(
+    Y: Any, rows: Any, scores: Any, labels: Any, top: Any, bootstrap: int, seed: int
+) -> tuple[dict[str, float], dict[str, Any]]:
+    """Measures of some rows, and their values in bootstrap samples."""
+    S, Z = (None if given is None else _rows_of(given, rows, len(Y)) for given in (scores, labels))
+    given = checked_inputs("prediction_powered", Y[rows], S, Z, top, None)
+    values = {measure.name: given.value(measure) for measure in given.measures}
+    return values, given.samples(bootstrap, seed)
+
+
+def _rows_of(matrix: Any, rows: Any, n: int) -> Any:
+    matrix = matrix if hasattr(matrix, "tocsr") else np.asarray(matrix)
+    if matrix.shape[0] != n:
+        raise ValueError(f"predictions must have the {n} rows of Y_true, got {matrix.shape[0]}")
+    return matrix[rows]
+
+
+def _combined(n: int, true: Any, machine: Any, others: Any) -> tuple[float, float]:
+    """The measure and its standard error, of n audited rows, by the weight of least variance."""
+    A, B, C = (drawn for _, drawn in (true, machine, others))
+    defined = ~(np.isnan(A) | np.isnan(B) | np.isnan(C))
+    A, B, C = A[defined], B[defined], C[defined]
+    if len(A) < 2:
+        return float(true[0]), float("nan")
+    spread = B.var() + C.var()
+    w = float(np.clip(np.cov(A, B, bias=True)[0, 1] / spread, 0, 1)) if spread > 0 else 0.0
+    value = true[0] + (w * (others[0] - machine[0]) if w else 0.0)
+    return float(value), float(np.std(A - w * B + w * C, ddof=1) * np.sqrt(n / (n - 1)))

@@ -1,0 +1,70 @@
+"""The layers of an estimator: searches, pipelines and wrappers around a learner."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from copy import copy
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import check_is_fitted
+
+from plurilabel.wrappers import ThresholdClassifier
+
+AROUND = (Pipeline, ThresholdClassifier, GridSearchCV)
+"""What a learner is put into."""
+
+
+def inside(estimator: Any) -> Any:
+    """The fitted estimator inside a search or a wrapper; None if it is neither."""
+    inner = getattr(estimator, "estimator_", getattr(estimator, "best_estimator_", None))
+    if not hasattr(inner, "fit"):
+        return None
+    try:  # a forest has an estimator_ as well, a pattern for its trees
+        check_is_fitted(inner)
+    except NotFittedError:
+        return None
+    return inner
+
+
+def layers(estimator: Any) -> Iterator[Any]:
+    """An estimator, what is inside it, and so on to the learner."""
+    while estimator is not None:
+        yield estimator
+        estimator = estimator[-1] if isinstance(estimator, Pipeline) else inside(estimator)
+
+
+def around(estimator: Any, learner: Any) -> Any:
+    """Shallow copies of what is around a learner, around another one."""
+    if not isinstance(estimator, AROUND):
+        return learner
+    same = copy(estimator)
+    if isinstance(same, Pipeline):
+        (*before, (name, last)) = same.steps
+        same.steps = [*before, (name, around(last, learner))]
+    else:
+        name = "estimator_" if hasattr(same, "estimator_") else "best_estimator_"
+        setattr(same, name, around(getattr(same, name), learner))
+    return same
+
+
+def kept(estimator: Any, attribute: str) -> Iterator[Any]:
+    """Values of this attribute in the layers, from the outside in."""
+    return (getattr(part, attribute) for part in layers(estimator) if hasattr(part, attribute))
+
+
+def renamed(estimator: Any, names: Sequence[str]) -> Any:
+    """A shallow copy in which the learner has these label names: it may not have seen any."""
+    same = copy(estimator)
+    if len(getattr(same, "label_names_", ())) == len(names):
+        same.label_names_ = np.array(list(names), dtype=object)
+    if isinstance(same, Pipeline):
+        (*before, (name, last)) = same.steps
+        same.steps = [*before, (name, renamed(last, names))]
+    elif (inner := inside(same)) is not None:
+        name = "estimator_" if hasattr(same, "estimator_") else "best_estimator_"
+        setattr(same, name, renamed(inner, names))
+    return same

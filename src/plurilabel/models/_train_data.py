@@ -1,0 +1,180 @@
+"""The data of a training: read in any form, remarked on, and predicted without a model."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from plurilabel import datasets, io, metrics
+from plurilabel._core.data.dataset import Dataset
+from plurilabel._core.unknown import UnknownLabels, known_part
+from plurilabel._core.words import counted, listed
+from plurilabel.io.shared import as_table, in_order, is_table, is_texts
+
+FEWEST_HELD_OUT = 10  # rows in all: with fewer nothing is held out
+MOST_DENSE = 1e7  # rows times labels: up to this, labels are made dense
+MOST_SCORES = 5e7  # rows times labels: up to this, the constant prediction has scores
+
+
+def are_names(labels: Any) -> bool:
+    """Whether labels are names of columns."""
+    if isinstance(labels, list | tuple):
+        return all(isinstance(name, str) for name in labels)
+    return isinstance(labels, str)
+
+
+def are_paths(data: Any) -> bool:
+    """Whether data are several files of one table."""
+    if not isinstance(data, list | tuple) or not data:
+        return False
+    return all(isinstance(one, str | os.PathLike) and os.path.exists(one) for one in data)
+
+
+def read_data(
+    data: Any, labels: Any, columns: dict[str, Any], options: dict[str, Any], rows: Any
+) -> Dataset:
+    """The data as a dataset; tables as typed columns. ``rows`` are ``group`` and ``time``."""
+    named = {key: one for key, one in zip(("group", "time"), rows) if isinstance(one, str)}
+    found = _read(data, labels, columns, options | named)
+    values = [np.asarray(one) for one in rows if one is not None and not isinstance(one, str)]
+    for one in values:
+        if len(one) != found.X.shape[0]:
+            name = "group" if rows[0] is not None else "time"
+            raise ValueError(f"{name} must have a value for each of {found.X.shape[0]} rows")
+    if rows[0] is not None and "group" not in named:
+        found = replace(found, groups=values[0])
+    return in_order(found, values[-1]) if rows[1] is not None and "time" not in named else found
+
+
+def _read(data: Any, labels: Any, columns: dict[str, Any], options: dict[str, Any]) -> Dataset:
+    columns = {name: given for name, given in columns.items() if given is not None}
+    options = {name: value for name, value in options.items() if value is not None}
+    if isinstance(data, str) and not Path(data).is_file() and data in datasets.dataset_names():
+        data = datasets.load(data)
+    if isinstance(data, str | os.PathLike) or (are_paths(data) and are_names(labels)):
+        is_one = isinstance(data, str | os.PathLike)
+        encode = {"encode": False} if is_table(data if is_one else data[0]) else {}
+        return io.read(data, labels=labels, **columns, **options, **encode)
+    if hasattr(data, "columns") and are_names(labels):
+        return io.read_table(data, labels=labels, encode=False, **columns, **options)
+    if (hasattr(data, "columns") or is_texts(data)) and "drop" in options:
+        columns["drop"] = options.pop("drop")
+    if options:
+        name = next(iter(options))
+        raise ValueError(f"{name}= is for files and for tables with columns of labels")
+    return _in_memory(data, labels, columns)
+
+
+def _in_memory(X: Any, Y: Any, columns: dict[str, Any]) -> Dataset:
+    """Features and labels, or a dataset that has both, with labels as a matrix."""
+    if isinstance(X, Dataset):
+        if Y is not None:
+            raise ValueError(f"a dataset has its own labels, got labels={Y!r}")
+        data = X
+    elif Y is None or are_names(Y):
+        raise ValueError("labels must be a 0/1 matrix with a row for each row of the features")
+    else:
+        if is_texts(X):
+            X = as_table(X).frame
+            columns = {**columns, "text": list(X.columns)}
+        data = Dataset(
+            X if hasattr(X, "shape") else np.asarray(X, dtype=np.float64),
+            Y if hasattr(Y, "shape") else np.asarray(Y),
+            feature_names=getattr(X, "columns", ()),
+            label_names=getattr(Y, "columns", ()),
+        )
+    if hasattr(data.X, "columns") and not data.kinds:
+        typed = io.TableEncoder(**columns).typed_rows(data.X)
+        kinds: Any = {"kinds": typed.kinds, "written": typed.written, "left_out": typed.left_out}
+        data = replace(data, X=typed.frame, feature_names=tuple(typed.frame.columns), **kinds)
+    labels: Any = data.Y
+    return replace(data, Y=labels.to_numpy()) if hasattr(labels, "iloc") else data
+
+
+def _counts_rows(series: Any) -> bool:
+    """Whether a column numbers the rows."""
+    if series.dtype.kind not in "iuf" or len(series) < FEWEST_HELD_OUT:
+        return False
+    return bool((np.diff(series.to_numpy()) == 1).all())
+
+
+def dense_if_small(Y: Any) -> Any:
+    """Y dense if it is small: tags are sparse, which not all classifiers of scikit-learn take."""
+    is_sparse = sparse.issparse(Y) or (isinstance(Y, UnknownLabels) and sparse.issparse(Y.Y))
+    return Y.toarray() if is_sparse and np.prod(Y.shape) <= MOST_DENSE else Y
+
+
+# remarks --------------------------------------------------------------------------------------
+
+
+def text_columns(data: Dataset) -> list[str]:
+    """The columns of text of a table."""
+    return [name for name, kind in data.kinds.items() if kind == "text"]
+
+
+def label_notes(data: Dataset, columns: Any) -> Iterator[str]:
+    """Remarks about unknown labels and rows without labels."""
+    Y, unknown = known_part(data.Y)
+    empty = np.asarray(Y.sum(axis=1)).ravel() == 0
+    if unknown is not None:
+        gaps = np.asarray(unknown.sum(axis=1)).ravel()
+        empty &= gaps == 0
+        are = "is" if gaps.sum() == 1 else "are"
+        yield (
+            f"{counted(int(gaps.sum()), 'label')} of {Y.shape[0] * Y.shape[1]:,} {are} "
+            "not known, and left out where learners learn and are measured"
+        )
+    if without := int(empty.sum()):
+        have, are = ("has", "is") if without == 1 else ("have", "are")
+        what = "no label"
+        if isinstance(columns, str):
+            what = f"an empty cell in {columns!r} and {are} taken to have no label"
+        yield f"{counted(without, 'row')} {have} {what}"
+
+
+def column_notes(data: Dataset, X: Any) -> Iterator[str]:
+    """Remarks about the columns of a table, of which X has the rows."""
+    if not hasattr(X, "iloc"):
+        return
+    texts = text_columns(data)
+    if texts:
+        are = "is" if len(texts) == 1 else "are"
+        yield f"{listed([repr(name) for name in texts], 5)} {are} used as text"
+    for name, why in data.left_out.items():
+        yield f"{name!r} is left out as an identifier: {why}; use it with features=[...]"
+    if counters := [name for name in X.columns if _counts_rows(X[name])]:
+        named = listed([repr(name) for name in counters], 5)
+        number = "numbers" if len(counters) == 1 else "number"
+        yield f"{named} {number} the rows, as identifiers do; leave out with drop={counters}"
+
+
+# the same prediction for every row ------------------------------------------------------------
+
+
+def guessed(Y: Any, Y_test: Any) -> metrics.Evaluation:
+    """Measures of the same prediction for every row: the most frequent labels."""
+    filled, unknown = known_part(Y)
+    if unknown is None:
+        frequency = np.asarray(Y.sum(axis=0)).ravel() / Y.shape[0]
+    else:
+        frequency = UnknownLabels(filled, unknown).shares()
+    n, q = Y_test.shape
+    first = most_frequent(frequency)
+    size = len(first)
+    labels = sparse.csr_array(
+        (np.ones(n * size, dtype=np.int64), np.tile(np.sort(first), n), np.arange(n + 1) * size),
+        shape=(n, q),
+    )
+    scores = None if n * q > MOST_SCORES else np.broadcast_to(frequency, (n, q))
+    return metrics.evaluate(Y_test, scores, labels)
+
+
+def most_frequent(frequency: Any) -> Any:
+    """The labels with the highest frequencies (q,), as many as a row has on average."""
+    return np.argsort(-frequency, kind="stable")[: max(1, round(float(frequency.sum())))]

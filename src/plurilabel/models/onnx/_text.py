@@ -1,0 +1,250 @@
+"""Texts: strings in, counts of words and characters out, as scikit-learn counts them.
+
+ONNX compares whole strings only, and the lower case of its ``StringNormalizer`` depends on the
+locales of the machine. So texts are taken apart into characters, each character becomes the number
+of its lower case, and a word or an n-gram is known by a 64-bit hash of these numbers.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.feature_extraction.text import TfidfTransformer, TfidfVectorizer
+
+from plurilabel.models.onnx._to_onnx import Graph, Value
+
+BASE, LENGTH = 0x9E3779B97F4A7C15, 0xD1B54A32D192ED03  # odd numbers without a pattern
+LETTER = r"[\p{L}\p{N}_]"  # what \w is in Python
+# The lower case of the capital I with a dot is an i and a mark, which ends a word.
+LOWER = r"(?:[^\P{L}\x{130}]|[\p{N}_])"
+PATTERNS = {
+    (r"(?u)\b\w\w+\b", False): rf"{LETTER}{{2,}}",
+    (r"(?u)\b\w\w+\b", True): rf"{LOWER}+\x{{130}}|{LOWER}{{2,}}",
+    (r"(?u)\b\w+\b", False): rf"{LETTER}+",
+    (r"(?u)\b\w+\b", True): rf"{LOWER}*\x{{130}}|{LOWER}+",
+}
+FILLED = r"[^\t-\r\x1c-\x20\x{85}\p{Z}]"  # what is not blank, in Python
+END = np.array([2**62])
+SMALL = 256  # counts below this have their logarithm in a table
+
+
+def counted_terms(graph: Graph, step: Any, texts: Value) -> Value:
+    """The output (n, terms) of a CountVectorizer or a TfidfVectorizer for texts (n,)."""
+    name = type(step).__name__
+    for parameter in ("preprocessor", "tokenizer", "strip_accents"):
+        if getattr(step, parameter) is not None:
+            raise ValueError(f"{name} cannot be exported with {parameter}")
+    terms = sorted(step.vocabulary_, key=step.vocabulary_.__getitem__)
+    if step.analyzer == "word":
+        counts = _of_words(graph, step, terms, texts)
+    elif step.analyzer == "char_wb" and min(map(len, terms)) > 1:
+        counts = _of_characters(graph, step, terms, texts)
+    else:
+        raise ValueError(
+            f"{name} can be exported with analyzer='word' or with 'char_wb' and n-grams of at "
+            f"least 2 characters, got {step.analyzer!r} and ngram_range={step.ngram_range}"
+        )
+    if step.binary:
+        counts = graph("Min", counts, np.float64(1))
+    return weighted(graph, step._tfidf, counts) if isinstance(step, TfidfVectorizer) else counts
+
+
+def weighted(graph: Graph, step: TfidfTransformer, counts: Value) -> Value:
+    """The output of a TfidfTransformer."""
+    if step.sublinear_tf:
+        # small counts by a table: the last bit of a logarithm depends on the library
+        table = np.array([0.0, *(np.log(np.arange(1.0, SMALL)) + 1)])
+        few = graph.cast(graph("Min", counts, np.float64(SMALL - 1)), np.int64)
+        many = graph("Add", graph("Log", graph("Max", counts, np.float64(1))), np.float64(1))
+        is_small = graph("Less", counts, np.float64(SMALL))
+        counts = graph("Where", is_small, graph("Gather", table, few), many)
+    if step.use_idf:
+        counts = graph("Mul", counts, np.asarray(step.idf_, dtype=np.float64)[np.newaxis])
+    return counts if step.norm is None else unit_length(graph, step.norm, counts)
+
+
+def unit_length(graph: Graph, norm: str, x: Value) -> Value:
+    """Rows of length one; rows of zeros as they are."""
+    if norm == "max":
+        length = graph("ReduceMax", graph("Abs", x), axes=[1], keepdims=1)
+    else:
+        sizes = graph("Abs", x) if norm == "l1" else graph("Mul", x, x)
+        # in the order of the features, as for sparse rows in scikit-learn: trees tell last bits
+        sums = graph("CumSum", sizes, np.int64(1))
+        length = graph("Slice", sums, np.array([-1]), END, np.array([1]))
+        length = graph("Sqrt", length) if norm == "l2" else length
+    zero = graph("Equal", length, np.float64(0))
+    return graph("Div", x, graph("Where", zero, np.float64(1), length))
+
+
+def stripped(graph: Graph, texts: Value) -> Value:
+    """Texts (n,) without blanks at both ends."""
+    return graph(
+        "Gather", tokens(graph, texts, f"{FILLED}(?s:.*{FILLED})?", [""]), np.int64(0), axis=1
+    )
+
+
+def tokens(graph: Graph, texts: Value, pattern: str, then: Sequence[str]) -> Value:
+    """What matches a pattern (n, most + 1), and after it the same strings in every row."""
+    (found,) = graph.node(
+        "Tokenizer", texts, outputs=1, domain="com.microsoft",
+        mark=0, mincharnum=1, pad_value=then[0], tokenexp=pattern,
+    )  # fmt: skip
+    n = graph("Slice", graph("Shape", found), np.array([0]), np.array([1]))
+    shape = graph("Concat", n, np.array([len(then)]), axis=0)
+    more = graph("Expand", np.array([then], dtype=object), shape)
+    return graph("Concat", found, more, axis=1)
+
+
+# hashes -------------------------------------------------------------------------------------
+
+
+def _codes(texts: str) -> NDArray[np.uint64]:
+    """A number for each character, as random as it can be."""
+    z = np.frombuffer(texts.encode("utf-32-le"), dtype=np.uint32).astype(np.uint64)
+    z = (z + np.uint64(1)) * np.uint64(BASE)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))
+
+
+def _powers(size: int) -> NDArray[np.uint64]:
+    return np.cumprod([np.uint64(1), *[np.uint64(BASE)] * (size - 1)], dtype=np.uint64)
+
+
+def _hashes(terms: Iterable[str], powers: NDArray[np.uint64]) -> list[int]:
+    return [int((_codes(term) * powers[: len(term)]).sum().astype(np.int64)) for term in terms]
+
+
+def _coded(graph: Graph, characters: Value, known: set[str], lower: bool, blank: int) -> Value:
+    """Numbers of characters, in lower case; those of blanks and of none are given."""
+    alphabet = {c: c for c in known}
+    if lower:
+        every = map(chr, range(sys.maxunicode + 1))
+        alphabet |= {c: c.lower()[0] for c in every if c.lower()[0] in known}
+        alphabet["Σ"] = "Σ"  # whose lower case depends on its place in a word
+    codes = _codes("".join(alphabet.values())).astype(np.int64)
+    table = dict(zip(alphabet, codes.tolist())) | {"": blank}
+    if blank:
+        table |= {c: blank for c in map(chr, range(0x3001)) if c.isspace()}
+    return graph.node(
+        "LabelEncoder", characters, outputs=1, domain="ai.onnx.ml",
+        keys_strings=list(table), values_int64s=list(table.values()), default_int64=LENGTH >> 1,
+    )[0]  # fmt: skip
+
+
+def _taken_apart(graph: Graph, texts: Value) -> Value:
+    (found,) = graph.node(
+        "Tokenizer", texts, outputs=1, domain="com.microsoft",
+        mark=0, mincharnum=1, pad_value="", separators=[""],
+    )  # fmt: skip
+    return found
+
+
+def _counts(graph: Graph, found: Value, grams: Sequence[Sequence[int]]) -> Value:
+    """How often each n-gram of numbers occurs in each row of numbers found."""
+    lengths = np.array([len(gram) for gram in grams])
+    order = np.argsort(lengths, kind="stable")
+    starts = [int(lengths[lengths < n].sum()) for n in range(1, lengths.max() + 1)]
+    (counts,) = graph.node(
+        "TfIdfVectorizer", found, outputs=1, mode="TF", max_skip_count=0,
+        min_gram_length=int(lengths.min()), max_gram_length=int(lengths.max()),
+        ngram_counts=starts, ngram_indexes=order.tolist(),
+        pool_int64s=[number for j in order for number in grams[j]],
+    )  # fmt: skip
+    return graph.cast(counts, np.float64)
+
+
+# words and characters -----------------------------------------------------------------------
+
+
+def _of_words(graph: Graph, step: Any, terms: list[str], texts: Value) -> Value:
+    pattern = PATTERNS.get((step.token_pattern, step.lowercase))
+    if pattern is None:
+        raise ValueError(
+            f"{type(step).__name__} can be exported with the usual token_pattern only, got "
+            f"{step.token_pattern!r}"
+        )
+    words = sorted({word for term in terms for word in term.split(" ")})
+    stop = sorted(step.get_stop_words() or ())
+    longest = max(map(len, [*words, *stop]))
+    powers = _powers(longest + 1)
+    found = tokens(graph, texts, pattern, [" "])
+    # each word is taken apart once, however often it occurs
+    flat = graph("Reshape", found, np.array([-1]))
+    distinct, _, number = graph.node("Unique", flat, outputs=3, sorted=1)
+    characters = _taken_apart(graph, distinct)
+    codes = _coded(graph, characters, set("".join([*words, *stop])), step.lowercase, 0)
+    codes = graph("Slice", codes, np.array([0]), np.array([longest + 1]), np.array([1]))
+    codes = _with_last_sigma(graph, codes, 0) if step.lowercase else codes
+    width = graph("Slice", graph("Shape", codes), np.array([1]), np.array([2]))
+    places = graph("Slice", powers.astype(np.int64), np.array([0]), width)
+    # a cumulative sum, since ReduceSum of onnxruntime rounds large integers
+    sums = graph("CumSum", graph("Mul", codes, places), np.int64(1))
+    hashes = graph("Gather", sums, np.int64(-1), axis=1)
+    hashed = graph("Reshape", graph("Gather", hashes, number), graph("Shape", found))
+    if stop:
+        among = np.array(_hashes(stop, powers))[np.newaxis]
+        same = graph("Equal", graph("Unsqueeze", hashes, np.array([1])), among)
+        same = graph("ReduceMax", graph.cast(same, np.int32), axes=[1], keepdims=0)
+        dropped = graph("Reshape", graph("Gather", same, number), graph("Shape", found))
+        hashed = _moved_up(graph, hashed, graph.cast(dropped, bool))
+    of = dict(zip(words, _hashes(words, powers)))
+    return _counts(graph, hashed, [[of[word] for word in term.split(" ")] for term in terms])
+
+
+def _with_last_sigma(graph: Graph, codes: Value, end: int) -> Value:
+    """Numbers of words, the lower case of a capital sigma at their end being another one."""
+    inner, last, capital = _codes("σςΣ").astype(np.int64)
+    is_capital = graph("Equal", codes, capital)
+    next_ones = graph("Slice", codes, np.array([1]), END, np.array([1]))
+    nothing = graph("Sub", *[graph.columns(codes, [0])] * 2)
+    at_end = graph("Equal", graph("Concat", next_ones, nothing, axis=1), np.int64(end))
+    return graph("Where", is_capital, graph("Where", at_end, last, inner), codes)
+
+
+def _moved_up(graph: Graph, values: Value, dropped: Value) -> Value:
+    """Rows of numbers without those that are dropped; zeros at the end instead."""
+    last = graph("Slice", graph("Shape", values), np.array([1]), np.array([2]))
+    key = graph.cast(dropped, np.int32)  # the sort is stable
+    order = graph.node("TopK", key, last, outputs=2, axis=1, largest=0, sorted=1)[1]
+    kept = graph("Where", dropped, np.int64(0), values)
+    return graph("GatherElements", kept, order, axis=1)
+
+
+def _of_characters(graph: Graph, step: Any, terms: list[str], texts: Value) -> Value:
+    """N-grams inside of words, which have a blank on each side.
+
+    No term has a blank inside, so that all n-grams of a text with single blanks can be looked up.
+    """
+    blank = int(_codes(" ").astype(np.int64)[0])
+    lengths = sorted({len(term) for term in terms})
+    powers = _powers(lengths[-1])
+    codes = _coded(graph, _taken_apart(graph, texts), set("".join(terms)), step.lowercase, blank)
+    n = graph("Slice", graph("Shape", codes), np.array([0]), np.array([1]))
+    side = graph("Expand", np.array([[blank]]), graph("Concat", n, np.array([1]), axis=0))
+    codes = graph("Concat", side, codes, side, axis=1)
+    is_blank = graph("Equal", codes, np.int64(blank))
+    before = graph("Slice", is_blank, np.array([0]), np.array([-1]), np.array([1]))
+    first = graph.cast(graph("Mul", side, np.int64(0)), bool)
+    dropped = graph("And", is_blank, graph("Concat", first, before, axis=1))
+    codes = _moved_up(graph, codes, dropped)
+    codes = _with_last_sigma(graph, codes, blank) if step.lowercase else codes
+    most = lengths[-1]
+    after = graph("Expand", np.array([[0]]), graph("Concat", n, np.array([most]), axis=0))
+    codes, total, grams = graph("Concat", codes, after, axis=1), "", []
+    for k, power in enumerate(powers.astype(np.int64)):
+        part = graph("Slice", codes, np.array([k]), np.array([k - most]), np.array([1]))
+        part = graph("Mul", part, power)
+        total = graph("Add", total, part) if total else part
+        if k + 1 in lengths:  # so that no n-gram with zeros at its end is that of a shorter one
+            grams.append(graph("Add", total, np.int64((k + 1) * (LENGTH >> 4))))
+    found = graph("Concat", *grams, axis=1) if len(grams) > 1 else grams[0]
+    length = np.array([len(term) * (LENGTH >> 4) for term in terms])
+    return _counts(
+        graph, found, (np.array(_hashes(terms, powers)) + length)[:, np.newaxis].tolist()
+    )

@@ -1,0 +1,11 @@
+"""Encoders of text: static word vectors, transformers, any function, kept on disk."""
+
+from plurilabel._core.roster import publish
+from plurilabel.text._function import FunctionEncoder
+from plurilabel.text._make_encoder import make_encoder
+from plurilabel.text._static import StaticEncoder
+from plurilabel.text._transformer import TransformerEncoder
+
+__all__ = ["FunctionEncoder", "StaticEncoder", "TransformerEncoder", "make_encoder"]
+
+publish(globals())

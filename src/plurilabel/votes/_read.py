@@ -1,0 +1,181 @@
+"""Votes from files: tables, answers of models, and exports of Label Studio."""
+
+from __future__ import annotations
+
+import fnmatch
+import json
+import os
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from plurilabel._core.blocks import is_missing
+from plurilabel._core.words import listed, similar
+from plurilabel.io import FileFormatError
+from plurilabel.io.shared import open_frame, opened
+from plurilabel.votes._votes import Votes
+
+
+def read_votes(
+    path: Any,
+    *,
+    row: str | None = None,
+    label: str | None = None,
+    source: str | None = None,
+    value: str | None = None,
+    answer: str | None = None,
+    sources: Sequence[str] | str | None = None,
+    cut: float | None = None,
+    label_names: Sequence[str] | None = None,
+) -> Votes:
+    """Read votes from a table (CSV, Parquet, JSON) or from an export of Label Studio.
+
+    ====================== ==============================================================
+    columns                what a line of the table is
+    ====================== ==============================================================
+    label, source, value   a vote
+    source, answer         all that a source says of a row: a JSON list of labels, which is a
+                           no to all others, or a JSON object of probabilities; empty if the
+                           source abstains
+    label, sources         the votes of all sources on one label, a column for each
+    none                   a task of Label Studio, with annotations and predictions
+    ====================== ==============================================================
+
+    Parameters
+    ----------
+    path : str, path or data frame
+        Tables as :func:`plurilabel.io.read_table` takes them. An export of Label Studio is a JSON
+        file with a list of tasks.
+    row : str
+        Column that identifies the row, such as an id or the text.
+    label, source, value, answer : str, optional
+        Columns of the table, as above.
+    sources : sequence of str or str, optional
+        Columns of sources, or a pattern of their names such as ``"annotator_*"``.
+    cut : float, optional
+        For grades: values above it are a yes, others a no. Without it they are probabilities.
+    label_names : sequence of str, optional
+        All labels, for answers and Label Studio; by default those that occur, sorted.
+
+    Returns
+    -------
+    Votes
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from plurilabel.votes import read_votes
+    >>> table = pd.DataFrame({
+    ...     "id": [1, 1, 2], "model": ["small", "large", "large"],
+    ...     "said": ['["joy"]', '{"joy": 0.9, "fear": 0.2}', '["fear"]'],
+    ... })
+    >>> read_votes(table, row="id", source="model", answer="said").shares()
+    array([[0.1 , 0.95],
+           [1.  , 0.  ]])
+    """
+    if row is None:
+        return _label_studio(path, label_names)
+    frame = open_frame(path, as_text=[answer] if answer else ()).frame
+    if isinstance(sources, str):
+        pattern, sources = sources, fnmatch.filter(frame.columns, sources)
+        if not sources:
+            raise ValueError(f"the table has no column of the pattern sources={pattern!r}")
+    for name in (row, label, source, value, answer, *(sources or ())):
+        if name is not None and name not in frame.columns:
+            close = similar(name, list(frame.columns))
+            hint = "" if close is None else f"; did you mean {close!r}?"
+            raise ValueError(f"the table has no column {name!r}{hint}")
+    if answer is not None and source is not None:
+        return _answers(frame[row], frame[source], frame[answer], label_names)
+    if label is None:
+        raise ValueError("label must name a column, unless source and answer do")
+    if source is not None and value is not None:
+        v = _graded(frame[value], cut)
+        return Votes.from_long(frame[row], frame[label], frame[source], v)
+    if source is not None or value is not None or sources is None:
+        raise ValueError("label needs sources, or source and value")
+    columns = {name: _graded(frame[name], cut) for name in sources}
+    return Votes.from_wide(frame[row], frame[label], columns)
+
+
+def _graded(column: Any, cut: float | None) -> Any:
+    """Values of a column; with a cut, whether they are above it."""
+    v = column.to_numpy(dtype=np.float64, na_value=np.nan)
+    return v if cut is None else np.where(np.isnan(v), np.nan, v > cut)
+
+
+def _answers(rows: Any, sources: Any, answers: Any, label_names: Sequence[str] | None) -> Votes:
+    """Votes of a line per row and source; several answers of a source are averaged."""
+    said: dict[tuple[Any, str], list[Any]] = {}
+    place: dict[Any, int] = {}
+    for i, (row, source, text) in enumerate(zip(rows, sources, answers)):
+        place.setdefault(row, len(place))
+        said.setdefault((row, str(source)), []).append(_parsed(text, i))
+    most, names = max(map(len, said.values()), default=0), sorted({s for _, s in said})
+    answers_of = {
+        (name, k): [(said.get((row, name), []) + [None] * most)[k] for row in place]
+        for name in names
+        for k in range(most)
+    }
+    every = [one for given in answers_of.values() for one in given if one is not None]
+    labels = sorted({str(x) for one in every for x in one}) if label_names is None else label_names
+    numbered = {f"{k} {name}": given for (name, k), given in answers_of.items()}
+    votes = Votes.from_sets(numbered, label_names=labels, row_names=list(place))
+    number = np.array([names.index(name) for name, _ in answers_of])
+    return Votes(
+        votes.rows, votes.labels, number[votes.sources], votes.values,
+        row_names=votes.row_names, label_names=labels, source_names=names,
+    )  # fmt: skip
+
+
+def _parsed(text: Any, i: int) -> Any:
+    """A list or an object of JSON; None where there is nothing."""
+    if not isinstance(text, str) or not text.strip():
+        return None if isinstance(text, str) or is_missing(text) else text
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        found = text
+    if found is None or isinstance(found, list | dict):
+        return found
+    raise ValueError(
+        f"answer must be a JSON list of labels or an object of probabilities in row {i}, got "
+        f"{text[:60]!r}"
+    )
+
+
+def _label_studio(path: Any, label_names: Sequence[str] | None) -> Votes:
+    """Votes of the annotators and models in an export: each chose among the same labels."""
+    with opened(path) as stream:
+        try:
+            tasks = json.loads(stream.read())
+        except (ValueError, RecursionError) as error:
+            raise FileFormatError(path, None, f"expected JSON, got {error}") from None
+    if not isinstance(tasks, list) or not all(isinstance(task, dict) for task in tasks):
+        raise FileFormatError(path, None, "expected a list of Label Studio's tasks")
+    answers: dict[str, list[Any]] = {}
+    for i, task in enumerate(tasks):
+        for one in [*task.get("annotations", ()), *task.get("predictions", ())]:
+            if one.get("was_cancelled"):  # skipped
+                continue
+            chosen = [
+                choice
+                for result in one.get("result", ())
+                if result.get("type") == "choices"
+                for choice in result["value"]["choices"]
+            ]
+            answers.setdefault(_author(one), [None] * len(tasks))[i] = chosen
+    if not answers:
+        what = listed(["annotations", "predictions"])
+        raise FileFormatError(os.fspath(path), None, f"expected tasks with {what}, got none")
+    names = [task.get("id", i) for i, task in enumerate(tasks)]
+    return Votes.from_sets(answers, label_names=label_names, row_names=names)
+
+
+def _author(one: dict[str, Any]) -> str:
+    """Who made an annotation or a prediction."""
+    who = one.get("completed_by", one.get("model_version", "unknown"))
+    if isinstance(who, dict):
+        who = who.get("email", who.get("id"))
+    return str(who)

@@ -1,0 +1,416 @@
+"""Votes: what each source says of each label of each row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from plurilabel._core.blocks import dense, is_missing
+from plurilabel._core.compat import import_extra
+from plurilabel._core.labels import column_names, names_or_default
+from plurilabel._core.words import check_unicode, counted, first_repeated
+from plurilabel.metrics import PerLabel
+
+Floats = NDArray[np.float64]
+
+
+class Votes:
+    """Labels from several sources: people, rules or models.
+
+    A vote is what one source says of one label of one row: 1 for yes, 0 for no, a probability in
+    between if the source is not sure. A source that says nothing of a label abstains, which is
+    not a no. Votes are made by :meth:`from_long`, :meth:`from_wide`, :meth:`from_sets`,
+    :meth:`from_matrices` and :meth:`from_functions`, or read by
+    :func:`plurilabel.votes.read_votes`.
+
+    Attributes
+    ----------
+    rows, labels, sources : ndarray of shape (v,)
+        Number of the row, the label and the source of each vote, in this order of sorting.
+    values : ndarray of shape (v,)
+        The votes, from 0 to 1.
+    row_names, label_names, source_names : tuple
+    shape : tuple (n, q)
+        Number of rows and labels.
+
+    Examples
+    --------
+    >>> from plurilabel.votes import Votes
+    >>> votes = Votes.from_sets({
+    ...     "ann": [{"joy"}, {"fear", "joy"}, set()],
+    ...     "bob": [{"joy"}, {"fear"}, None],       # None: bob abstains
+    ... })
+    >>> votes
+    Votes(10 votes of 2 sources on 3 rows and 2 labels)
+    >>> votes.shares()
+    array([[0. , 1. ],
+           [1. , 0.5],
+           [0. , 0. ]])
+    """
+
+    def __init__(
+        self,
+        rows: ArrayLike,
+        labels: ArrayLike,
+        sources: ArrayLike,
+        values: ArrayLike,
+        *,
+        row_names: Sequence[Any],
+        label_names: Sequence[str],
+        source_names: Sequence[str],
+    ) -> None:
+        self.row_names, self.label_names = tuple(row_names), tuple(map(str, label_names))
+        self.source_names = tuple(map(str, source_names))
+        for what, names in (("label", self.label_names), ("source", self.source_names)):
+            check_unicode(names, f"{what}_names")
+            if (twice := first_repeated(names)) is not None:
+                raise ValueError(f"{what}_names must be distinct, got {twice!r} twice")
+            if not names:
+                raise ValueError(f"votes need at least one {what}, got none")
+        self.shape = len(self.row_names), len(self.label_names)
+        v = _checked_values(values)
+        sizes = (*self.shape, len(self.source_names))
+        at = [np.asarray(a, dtype=np.int64) for a in (rows, labels, sources)]
+        key = np.ravel_multi_index((at[0], at[1], at[2]), sizes) if len(v) else at[0]
+        kept, place = np.unique(key, return_inverse=True)
+        # a source that votes twice counts once, with the mean of what it said
+        self.values: Floats = np.bincount(place, v) / np.bincount(place) if len(v) else v
+        self.rows, self.labels, self.sources = np.unravel_index(kept, sizes)
+
+    # made from ---------------------------------------------------------------------------
+
+    @classmethod
+    def from_long(
+        cls, rows: Iterable[Any], labels: Iterable[str], sources: Iterable[str], values: ArrayLike
+    ) -> Self:
+        """Votes of a long table: for each vote its row, label, source and value.
+
+        Missing values are abstentions. Rows are in the order in which they first occur; labels
+        and sources are sorted.
+        """
+        numbers, row_names = _numbered(rows)
+        columns = [np.asarray([str(name) for name in names]) for names in (labels, sources)]
+        (label_names, label), (source_names, source) = (
+            np.unique(column, return_inverse=True) for column in columns
+        )
+        v = _as_floats(values)
+        lengths = {len(numbers), len(label), len(source), len(v)}
+        if len(lengths) > 1:
+            raise ValueError(f"a long table must have columns of one length, got {lengths}")
+        said = ~np.isnan(v)
+        return cls(
+            numbers[said], label[said], source[said], v[said],
+            row_names=row_names, label_names=label_names, source_names=source_names,
+        )  # fmt: skip
+
+    @classmethod
+    def from_wide(
+        cls, rows: Iterable[Any], labels: Iterable[str], columns: Mapping[str, ArrayLike]
+    ) -> Self:
+        """Votes of a wide table: a line for each row and label, a column for each source.
+
+        Missing values are abstentions.
+        """
+        rows, labels, k = list(rows), list(labels), len(columns)
+        values = [_as_floats(column) for column in columns.values()]
+        sources = np.repeat(np.asarray(list(columns), dtype=object), len(rows))
+        v = np.concatenate(values) if values else np.empty(0)
+        return cls.from_long(rows * k, labels * k, sources, v)
+
+    @classmethod
+    def from_sets(
+        cls,
+        answers: Mapping[str, Sequence[Any]],
+        *,
+        label_names: Sequence[str] | None = None,
+        row_names: Sequence[Any] | None = None,
+    ) -> Self:
+        """Votes of sources that give label sets, probabilities or nothing for each row.
+
+        Parameters
+        ----------
+        answers : mapping of str to sequence of length n
+            By source, an answer for each row: a set or list of labels, which is a no to all
+            others; a mapping from labels to probabilities, which says nothing of the others; or
+            None, an abstention.
+        label_names : sequence of str, optional
+            All labels; by default those that occur, sorted.
+        row_names : sequence, optional
+            By default the numbers of the rows.
+        """
+        lists = {source: [_answer(one) for one in given] for source, given in answers.items()}
+        n = {len(given) for given in lists.values()}
+        if len(n) != 1:
+            raise ValueError(f"each source must have as many answers, got {sorted(n)}")
+        every = [one for given in lists.values() for one in given if one is not None]
+        names = sorted(set().union(*every)) if label_names is None else list(label_names)
+        place = {name: j for j, name in enumerate(names)}
+        V = np.full((len(lists), n.pop(), len(names)), np.nan)
+        for s, given in enumerate(lists.values()):
+            for i, one in enumerate(given):
+                if one is None:
+                    continue
+                if unknown := sorted(set(one) - place.keys()):
+                    raise ValueError(f"label_names has no {unknown[0]!r}, an answer of row {i}")
+                if not isinstance(one, Mapping):
+                    V[s, i] = 0
+                    one = dict.fromkeys(one, 1.0)
+                for name, p in one.items():
+                    V[s, i, place[name]] = p
+        matrices = dict(zip(lists, V))
+        return cls.from_matrices(matrices, label_names=names, row_names=row_names)
+
+    @classmethod
+    def from_matrices(
+        cls,
+        matrices: Mapping[str, Any],
+        *,
+        label_names: Sequence[str] | None = None,
+        row_names: Sequence[Any] | None = None,
+    ) -> Self:
+        """Votes of sources that have a matrix (n, q) each: 0/1 or ``predict_proba``, NaN where
+        they abstain.
+        """
+        found = {name: _as_floats(dense(M)) for name, M in matrices.items()}
+        shapes = {M.shape for M in found.values()}
+        if len(shapes) != 1 or len(shape := shapes.pop()) != 2:
+            raise ValueError(f"matrices must be of one shape (n, q), got {sorted(shapes)}")
+        V = np.stack(list(found.values()))
+        sources, rows, labels = np.nonzero(~np.isnan(V))
+        if label_names is None:
+            label_names = column_names(next(iter(matrices.values())))
+        return cls(
+            rows, labels, sources, V[sources, rows, labels],
+            row_names=range(shape[0]) if row_names is None else row_names,
+            label_names=names_or_default(label_names, shape[1]), source_names=list(found),
+        )  # fmt: skip
+
+    @classmethod
+    def from_functions(
+        cls,
+        functions: Sequence[Callable[[Any], Any]] | Mapping[str, Callable[[Any], Any]],
+        rows: Sequence[Any],
+        *,
+        label_names: Sequence[str] | None = None,
+    ) -> Self:
+        """Votes of labelling functions: ``f(row)`` returns what :meth:`from_sets` takes."""
+        if not isinstance(functions, Mapping):
+            functions = {f.__name__: f for f in functions}
+        answers = {name: [f(row) for row in rows] for name, f in functions.items()}
+        return cls.from_sets(answers, label_names=label_names)
+
+    # asked -------------------------------------------------------------------------------
+
+    def counts(self) -> tuple[Floats, Floats]:
+        """Sum of the votes and number of votes of each cell, both (n, q)."""
+        return self._sums(self.values), self._sums(np.ones(len(self.values)))
+
+    def shares(self) -> Floats:
+        """Mean vote of each cell (n, q); NaN where all sources abstain."""
+        yes, total = self.counts()
+        return np.divide(yes, total, out=np.full(self.shape, np.nan), where=total > 0)
+
+    def matrix(self, source: str) -> Floats:
+        """Votes of one source (n, q); NaN where it abstains."""
+        mine = self.sources == self._number(source)
+        M = np.full(self.shape, np.nan)
+        M[self.rows[mine], self.labels[mine]] = self.values[mine]
+        return M
+
+    def without(self, *sources: str) -> Votes:
+        """The votes of the other sources."""
+        gone = [self._number(source) for source in sources]
+        return self._where(~np.isin(self.sources, gone), gone)
+
+    def take(self, rows: ArrayLike) -> Votes:
+        """The votes on some rows, in the order given."""
+        rows = np.asarray(rows)
+        numbers = np.arange(self.shape[0])[rows]
+        place = np.full(self.shape[0], -1)
+        place[numbers] = np.arange(len(numbers))
+        kept = place[self.rows] >= 0
+        return Votes(
+            place[self.rows[kept]], self.labels[kept], self.sources[kept], self.values[kept],
+            row_names=[self.row_names[i] for i in numbers], label_names=self.label_names,
+            source_names=self.source_names,
+        )  # fmt: skip
+
+    def agreement(self) -> PerLabel:
+        """Agreement on each label: votes, share of yes, and Krippendorff's alpha.
+
+        Alpha is 1 where all sources agree, 0 where they agree as often as by chance, and NaN
+        where no row has two votes or all votes are the same. See also :meth:`set_agreement`.
+        """
+        yes, total = self.counts()
+        squares = self._sums(self.values**2)
+        alpha = [_alpha(*(M[:, j] for M in (yes, squares, total))) for j in range(self.shape[1])]
+        n = total.sum(axis=0)
+        share = np.divide(yes.sum(axis=0), n, out=np.full(len(n), np.nan), where=n > 0)
+        table = {"votes": n.astype(np.int64), "yes": share, "alpha": np.asarray(alpha)}
+        return PerLabel(table, self.label_names)
+
+    def set_agreement(self) -> float:
+        """Krippendorff's alpha of whole label sets, by the MASI distance.
+
+        The set of a source in a row counts if the source has voted on all labels; probabilities
+        are cut at 0.5. The distance of two sets is 1 - J m: J their Jaccard index; m is 1 for
+        equal sets, 2/3 if one contains the other, 1/3 if they overlap, 0 if not (Passonneau
+        2006).
+        """
+        q, s = self.shape[1], len(self.source_names)
+        key = self.rows * s + self.sources
+        complete = np.bincount(key, minlength=self.shape[0] * s) == q
+        kept = complete[key]
+        order = np.lexsort((self.labels[kept], key[kept]))
+        sets = (self.values[kept][order] > 0.5).reshape(-1, q)
+        return _set_alpha(sets, np.flatnonzero(complete) // s)
+
+    def source_table(self) -> PerLabel:
+        """Sources, those that agree most with the others first.
+
+        ``coverage`` is the share of all cells that a source votes on, ``yes`` its mean vote, and
+        ``agreement`` how close its votes are on average to the mean vote of the others: 1 for
+        equal, 0 for opposite. It is NaN for a source that is always alone.
+        """
+        yes, total = self.counts()
+        others = total[self.rows, self.labels] - 1
+        rest = yes[self.rows, self.labels] - self.values
+        near = 1 - np.abs(self.values - rest / np.maximum(others, 1))
+        k, met = len(self.source_names), others > 0
+        n = np.bincount(self.sources, minlength=k)
+        mean = np.bincount(self.sources, self.values, k) / np.maximum(n, 1)
+        shared = np.bincount(self.sources, met, k)
+        close = np.bincount(self.sources, np.where(met, near, 0), k)
+        close = np.divide(close, shared, out=np.full(k, np.nan), where=shared > 0)
+        order = np.argsort(np.where(np.isnan(close), 1, -close), kind="stable")
+        columns = {
+            "votes": n, "coverage": n / max(1, self.shape[0] * self.shape[1]), "yes": mean,
+            "agreement": close,
+        }  # fmt: skip
+        names = [self.source_names[s] for s in order]
+        return PerLabel({key: c[order] for key, c in columns.items()}, names, of="source")
+
+    def to_frame(self) -> Any:
+        """A long pandas data frame with the columns row, label, source and value."""
+        pandas = import_extra("pandas", "Votes.to_frame", "table")
+        return pandas.DataFrame({
+            "row": [self.row_names[i] for i in self.rows],
+            "label": [self.label_names[j] for j in self.labels],
+            "source": [self.source_names[s] for s in self.sources],
+            "value": self.values,
+        })  # fmt: skip
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __repr__(self) -> str:
+        n, q = self.shape
+        sources = counted(len(self.source_names), "source")
+        return (
+            f"Votes({counted(len(self), 'vote')} of {sources} on {counted(n, 'row')} and "
+            f"{counted(q, 'label')})"
+        )
+
+    def _sums(self, weights: Floats) -> Floats:
+        """Sums over the votes of each cell."""
+        n, q = self.shape
+        return np.bincount(self.rows * q + self.labels, weights, n * q).reshape(n, q)
+
+    def _number(self, source: str) -> int:
+        if source not in self.source_names:
+            raise ValueError(f"source must be one of {self.source_names}, got {source!r}")
+        return self.source_names.index(source)
+
+    def _where(self, kept: NDArray[np.bool_], gone: Sequence[int] = ()) -> Votes:
+        left = [s for s in range(len(self.source_names)) if s not in gone]
+        number = np.full(len(self.source_names), -1)
+        number[left] = np.arange(len(left))
+        return Votes(
+            self.rows[kept], self.labels[kept], number[self.sources[kept]], self.values[kept],
+            row_names=self.row_names, label_names=self.label_names,
+            source_names=[self.source_names[s] for s in left],
+        )  # fmt: skip
+
+
+def _as_floats(values: Any) -> Floats:
+    """Numbers, NaN for all that is missing."""
+    if isinstance(values, list | tuple) or str(getattr(values, "dtype", "")) == "object":
+        values = np.asarray(values, dtype=object)
+        flat = [np.nan if is_missing(v) else v for v in values.ravel()]
+        values = np.array(flat, dtype=object).reshape(values.shape)
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError("votes must be numbers from 0 to 1, got text") from None
+
+
+def _checked_values(values: ArrayLike) -> Floats:
+    v = _as_floats(values)
+    wrong = ~((v >= 0) & (v <= 1))
+    if wrong.any():
+        raise ValueError(
+            f"votes must be between 0 and 1, got {v[wrong][0]:g}; grades need a cut, above which "
+            "they are a yes"
+        )
+    return v
+
+
+def _numbered(keys: Iterable[Any]) -> tuple[NDArray[np.int64], list[Any]]:
+    """The number of each key in the order in which they first occur, and the keys."""
+    place: dict[Any, int] = {}
+    numbers = [place.setdefault(key, len(place)) for key in keys]
+    return np.asarray(numbers, dtype=np.int64), list(place)
+
+
+def _answer(one: Any) -> Any:
+    """A set of texts, a mapping, or None for an abstention."""
+    if isinstance(one, Mapping):
+        return {str(name): p for name, p in one.items()}
+    if isinstance(one, list | tuple | set | frozenset | np.ndarray):
+        return {str(name) for name in one}
+    if is_missing(one):
+        return None
+    raise ValueError(f"an answer must be a set of labels, a mapping or None, got {one!r}")
+
+
+def _alpha(yes: Floats, squares: Floats, total: Floats) -> float:
+    """Krippendorff's alpha with squared differences, which are 0 or 1 for votes of 0 and 1."""
+    pairs = total > 1  # a single vote of a row has nothing to agree with
+    yes, squares, total = yes[pairs], squares[pairs], total[pairs]
+    n = total.sum()
+    observed = (2 * (total * squares - yes**2) / (total - 1)).sum() / n if n else 0.0
+    expected = 2 * (n * squares.sum() - yes.sum() ** 2) / (n * (n - 1)) if n else 0.0
+    return float(1 - observed / expected) if expected > 1e-12 else float("nan")
+
+
+def _set_alpha(sets: NDArray[np.bool_], rows: NDArray[np.int64]) -> float:
+    met = np.bincount(rows)[rows] > 1 if len(rows) else np.zeros(0, dtype=bool)
+    sets, rows = sets[met], np.unique(rows[met], return_inverse=True)[1]
+    if not len(sets):
+        return float("nan")
+    distinct, kind = np.unique(sets, axis=0, return_inverse=True)
+    D = _masi(distinct.astype(np.float64))
+    counts = np.bincount(kind.ravel())
+    n, m = len(sets), np.bincount(rows)
+    # the distance of each set to the others of its row, a row at a time
+    starts = np.concatenate([[0], np.cumsum(m)[:-1]])
+    observed = 0.0
+    for start, size in zip(starts, m):
+        k = kind.ravel()[start : start + size]
+        observed += D[np.ix_(k, k)].sum() / (size - 1)
+    expected = counts @ D @ counts / (n - 1)
+    return float(1 - observed / expected) if expected > 1e-12 else float("nan")
+
+
+def _masi(sets: Floats) -> Floats:
+    """MASI distances of all pairs of sets."""
+    both, size = sets @ sets.T, sets.sum(axis=1)
+    either = size[:, None] + size - both
+    jaccard = np.divide(both, either, out=np.ones_like(both), where=either > 0)
+    inside = both == np.minimum(size[:, None], size)
+    same = inside & (size[:, None] == size)
+    m = np.select([same, inside, both > 0], [1.0, 2 / 3, 1 / 3], 0.0)
+    return 1 - jaccard * m

@@ -1,0 +1,124 @@
+"""A classifier of tables, texts and numbers with missing values: all are encoded first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.impute import SimpleImputer
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from plurilabel._core.base import LabelMatrix, ProbabilisticClassifier, validate_features
+from plurilabel._core.blocks import dense, has_missing
+from plurilabel._core.explanation.contributions import Explanations, checked_given, occlusion
+from plurilabel._core.unknown import UnknownLabels
+from plurilabel.io import TableEncoder
+from plurilabel.io.shared import as_table, imputer, is_texts, needs_encoding
+
+
+class TableClassifier(ProbabilisticClassifier):
+    """A classifier whose hooks get encoded rows; ``encoder`` is a parameter, or None.
+
+    Its hook for scores is ``_scores_of_encoded(A)``.
+    """
+
+    encoder: Any
+
+    def _new_encoder(self, X: Any) -> Any:
+        """An encoder, not fitted; that of a table has the kinds of columns that all rows show."""
+        encoder = self.encoder
+        if encoder is None:
+            encoder = TableEncoder() if hasattr(X, "iloc") else imputer()
+        return encoder.decided(X) if isinstance(encoder, TableEncoder) else clone(encoder)
+
+    def _fit_encoder(self, encoder: Any, X: Any) -> Any:
+        """Encoded rows; a fitted copy of the encoder is kept."""
+        self.encoder_ = clone(encoder)
+        if not isinstance(encoder, TableEncoder):
+            self.encoder_.fit(X)
+            return self._encoded(X)
+        self.encoder_.left_out_ = encoder.left_out_
+        encoded = self.encoder_.fit_transform(X)
+        self.feature_names_in_ = self.encoder_.feature_names_in_
+        self.n_features_in_ = len(self.feature_names_in_)
+        return encoded
+
+    def _encoded(self, X: Any) -> Any:
+        """Encoded rows; an imputer has nothing to do where no value is missing."""
+        fills = isinstance(self.encoder_, SimpleImputer) and self.encoder is None
+        return X if fills and not has_missing(X) else self.encoder_.transform(X)
+
+    def explain(
+        self,
+        X: Any,
+        *,
+        feature_names: Sequence[str] | None = None,
+        reference: ArrayLike | None = None,
+    ) -> list[Any]:
+        """Explain each label by occlusion of one feature at a time.
+
+        Parameters
+        ----------
+        X : rows to explain, as ``predict`` takes them
+        feature_names : sequence of str, default=None
+        reference : array-like of shape (d,), default=None
+            The values that stand for "nothing known". By default the medians of the training
+            rows.
+
+        Returns
+        -------
+        list of Contributions, one for each row of X
+            The features of a table are those of ``encoder_``.
+        """
+        check_is_fitted(self)
+        if not self._takes_table(X):
+            medians = self.encoder_.statistics_ if reference is None else reference
+            return super().explain(X, feature_names=feature_names, reference=medians)
+        X = self._validate_predict(X)
+        names = self.encoder_.get_feature_names_out() if feature_names is None else feature_names
+        A = self._encoded(X)
+        given = checked_given(list(names), reference, A.shape[1])
+        scores = self._scores_of_encoded(A)
+        rows = (A[i : i + 1] for i in range(len(scores)))
+        parts = (occlusion(self._scores_of_encoded, row, given) for row in rows)
+        return Explanations(
+            part.said_of(scores[i], self.label_names_) for i, part in enumerate(parts)
+        )
+
+    # the door -----------------------------------------------------------------------------
+
+    def _validate_X(self, X: Any, *, reset: bool) -> Any:
+        if is_texts(X):
+            X = as_table(X, () if reset else self.feature_names_in_).frame
+        elif hasattr(X, "columns") and not hasattr(X, "iloc"):
+            X = as_table(X).frame
+        if not reset and self._takes_table(X):
+            return X  # the encoder finds its columns, in any order
+        if reset and (needs_encoding(X) or self.encoder is not None):
+            return validate_data(self, X, reset=reset, skip_check_array=True)
+        X = validate_features(self, X, reset=reset, ensure_all_finite="allow-nan")
+        # a data frame is stored by columns; sums in another order differ in the last bit
+        return X if sparse.issparse(X) else np.ascontiguousarray(X)
+
+    def _takes_table(self, X: Any) -> bool:
+        return isinstance(self.encoder_, TableEncoder) and (hasattr(X, "iloc") or is_texts(X))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+
+def known_rows(Y: LabelMatrix) -> tuple[Any, NDArray[np.intp]]:
+    """Dense labels of the rows that have a known one, and which rows these are."""
+    if not isinstance(Y, UnknownLabels):
+        return dense(Y), np.arange(Y.shape[0])
+    filled, unknown = dense(Y.Y), dense(Y.unknown)
+    some = np.flatnonzero(~unknown.all(axis=1))
+    if not len(some):
+        raise ValueError("y must have labels that are known, got none")
+    return UnknownLabels(filled[some], unknown[some]), some

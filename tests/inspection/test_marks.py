@@ -1,0 +1,81 @@
+"""Words of a text with what they add to a label."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.pipeline import make_pipeline
+
+from plurilabel import CalibratedClassifier, OneVsAllLinear, TableEncoder, ThresholdClassifier
+from plurilabel.inspection import explain
+from plurilabel.io import word_features
+from plurilabel.models import train
+
+TEXTS = ["a late goal", "the goal of the vote", "vote for the bill", "rain and wind"] * 3
+Y = pd.DataFrame({"sports": [1, 1, 0, 0] * 3, "politics": [0, 1, 1, 0] * 3})
+NEW = "Vote for the LATE, late goal &\n a <b>wind</b> İzmir"
+
+
+def test_words_from_the_definition():
+    """Weight times TF-IDF of each word, shared by its places."""
+    vectorizer, linear = TfidfVectorizer(), OneVsAllLinear(prune=0)
+    (why,) = explain(make_pipeline(vectorizer, linear).fit(TEXTS, Y), [NEW])
+    x, coef = vectorizer.transform([NEW]).toarray()[0], linear.coef_.toarray()
+    x = x / np.linalg.norm(x)
+    expected = {}
+    for word, j in vectorizer.vocabulary_.items():
+        places = [i for i in range(len(NEW)) if NEW.lower()[i:].startswith(word)]
+        for start in places:
+            expected[start, start + len(word)] = x[j] * coef[j, 0] / len(places)
+    marked = why.marked("sports")
+    assert {(start, end) for start, end, _ in marked.marks} == {
+        place for place, adds in expected.items() if adds
+    }
+    for start, end, adds in marked.marks:
+        assert adds == pytest.approx(expected[start, end], abs=1e-6), NEW[start:end]
+    assert marked.rest == 0 and marked.base == pytest.approx(linear.intercept_[0])
+
+
+WORDS = {
+    "pairs": word_features(ngrams=2),
+    "subwords": word_features(subwords=True),
+    "vectors": word_features(encoder="tfidf+static"),
+}
+
+
+@pytest.mark.parametrize("kind", WORDS)
+@pytest.mark.parametrize("table", [False, True])
+def test_marks_add_up(kind, table):
+    if kind == "vectors":
+        pytest.importorskip("wordllama", reason="wordllama is not installed")
+    words = TableEncoder(words=WORDS[kind]) if table else WORDS[kind]
+    (why,) = explain(make_pipeline(words, OneVsAllLinear()).fit(TEXTS, Y), [NEW])
+    for j, label in enumerate(Y.columns):
+        marked = why.marked(label)
+        total = marked.base + marked.rest + sum(adds for *_, adds in marked.marks)
+        assert total == pytest.approx(why.total[j], abs=1e-9)
+        assert (marked.rest != 0) == (kind == "vectors")
+
+
+def test_text_is_found_in_a_model_and_below_wrappers():
+    frame = pd.DataFrame({"note": TEXTS, "n": range(12)})
+    model = train(frame, Y, text="note", learner="OneVsAllLinear", holdout=0)
+    (why,) = model.explain(pd.DataFrame({"note": [NEW], "n": [3]}))
+    assert why.text == NEW and "goal[+" in str(why.marked("sports"))
+    plain = make_pipeline(word_features(), OneVsAllLinear())
+    for wrapper in (ThresholdClassifier(plain, "scut", cv=2), CalibratedClassifier(plain, cv=2)):
+        (why,) = wrapper.fit(TEXTS, Y).explain([NEW])
+        assert why.text == NEW
+
+
+def test_a_notebook_shows_colours_and_no_code():
+    (why,) = explain(make_pipeline(word_features(), OneVsAllLinear()).fit(TEXTS, Y), [NEW])
+    shown = why._repr_html_()
+    assert shown.count("<mark") >= 4 and "<b>" not in shown and "&lt;" in shown
+
+
+def test_rows_that_are_not_texts():
+    X = np.arange(24.0).reshape(12, 2)
+    (why,) = explain(OneVsAllLinear(normalize=False).fit(X, Y), X[:1] + 1)
+    with pytest.raises(ValueError, match="text must be given"):
+        why.marked(0)

@@ -1,0 +1,140 @@
+"""Soft labels: the copies against their definition, and every learner of the roster."""
+
+from importlib.util import find_spec
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn.linear_model import LogisticRegression
+from sklearn.utils.estimator_checks import ignore_warnings
+
+from plurilabel import BinaryRelevance, MLkNN, MLRandomForest, StackedRelevance
+from plurilabel._core.roster import learners
+from plurilabel.datasets import soft_copies
+from plurilabel.learners import make_learner
+from plurilabel.metrics import label_scores
+
+LR = LogisticRegression(tol=1e-10, max_iter=5000)
+OTHER = {  # no (X, y) of numbers, or weights by another way
+    "bags": "X are bags",
+    "streams": "one row at a time",
+    "wrappers": "their estimator takes weights",
+}
+WEIGHTED = [
+    next(iter(entry.checked))
+    for entry in learners().values()
+    if not entry.unweighted and entry.family not in OTHER
+    if not entry.needs or find_spec(entry.needs)
+]
+
+
+def problem(seed=0, n=60, q=3, levels=4):
+    rng = np.random.default_rng(seed)
+    X = rng.random((n, 4))
+    P = np.clip(X[:, :q] + rng.normal(0, 0.2, (n, q)), 0, 1)
+    return X, np.round(P * levels) / levels
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_copies_weigh_what_the_labels_say(seed):
+    X, P = problem(seed, levels=7)
+    rng = np.random.default_rng(seed)
+    W = rng.integers(0, 4, P.shape) / 2
+    for weights in (None, rng.integers(1, 4, len(X)), W):
+        rows, Y, w = soft_copies(np.arange(len(X)), P, weights)
+        given = np.ones(len(X)) if weights is None else weights
+        given = np.broadcast_to(given.reshape(len(X), -1), P.shape)
+        for i in range(len(X)):
+            mine = rows == i
+            for j in range(3):
+                there, absent = (w[mine & (Y[:, j] == v)].sum() for v in (1, 0))
+                assert there == pytest.approx(given[i, j] * P[i, j])
+                assert absent == pytest.approx(given[i, j] * (1 - P[i, j]))
+        assert (w > 0).all() and len(rows) <= len(X) * (2 * 3)
+
+
+def test_certain_rows_stay_as_they_are():
+    Y = np.array([[1.0, 0.0], [0.0, 0.0], [0.5, 1.0]])
+    X, hard, w = soft_copies(sparse.csr_array(np.eye(3)), pd.DataFrame(Y, columns=["a", "b"]))
+    assert_array_equal(X.toarray(), np.eye(3)[[0, 1, 2, 2]])
+    assert_array_equal(hard.to_numpy(), [[1, 0], [0, 0], [1, 1], [0, 1]])
+    assert list(hard.columns) == ["a", "b"] and w.tolist() == [1, 1, 0.5, 0.5]
+
+
+def seeded(text):
+    learner = make_learner(text)
+    seeds = [name for name in learner.get_params() if name.endswith("random_state")]
+    return learner.set_params(**dict.fromkeys(seeds, 0))
+
+
+@pytest.mark.parametrize("text", WEIGHTED)
+@ignore_warnings(category=UserWarning)
+def test_every_learner_with_weights(text):
+    X, P = problem()
+    learner = seeded(text).fit(X, pd.DataFrame(P, columns=["a", "b", "c"]))
+    assert list(learner.label_names_) == ["a", "b", "c"]
+    copies = soft_copies(X, P)
+    expected = seeded(text)
+    expected.fit(copies[0], copies[1], sample_weight=copies[2])
+    if learner.get_params().get("cv") is None:  # else folds keep the copies of a row together
+        assert_allclose(label_scores(learner, X), label_scores(expected, X), atol=1e-9)
+    # labels of 0 and 1 give today's model, bit for bit
+    Y = (P > 0.5).astype(int)
+    one, two = (label_scores(seeded(text).fit(X, y), X) for y in (Y, Y.astype(float)))
+    assert_array_equal(one, two)
+
+
+def test_binary_relevance_has_two_copies_of_each_label():
+    X, P = problem(1)
+    W = np.random.default_rng(0).integers(0, 3, P.shape) + 0.5
+    found = BinaryRelevance(LR).fit(X, P, sample_weight=W).predict_proba(X)
+    for j in range(3):
+        y, w = (
+            np.repeat([1, 0], len(X)),
+            np.concatenate([W[:, j] * P[:, j], W[:, j] * (1 - P[:, j])]),
+        )
+        model = LogisticRegression(tol=1e-10, max_iter=5000)
+        model.fit(np.vstack([X, X])[w > 0], y[w > 0], sample_weight=w[w > 0])
+        assert_allclose(found[:, j], model.predict_proba(X)[:, 1], atol=1e-5)
+
+
+def test_copies_of_a_row_stay_in_one_fold():
+    X, P = problem(2)
+    seen = []
+
+    class Folds:
+        def split(self, X, y=None, groups=None):
+            seen.append(groups)
+            half = groups < 30
+            yield np.flatnonzero(half), np.flatnonzero(~half)
+            yield np.flatnonzero(~half), np.flatnonzero(half)
+
+        def get_n_splits(self, *_args):
+            return 2
+
+    StackedRelevance(LogisticRegression(), cv=Folds()).fit(X, P)
+    assert len(np.unique(seen[0])) == 60 < len(seen[0])
+
+
+def test_unknown_and_sparse_soft_labels():
+    X, P = problem(3)
+    P[::5, 1] = np.nan
+    forest = MLRandomForest(n_estimators=5, random_state=0).fit(X, P)
+    assert np.isfinite(forest.predict_proba(X)).all()
+    full = np.nan_to_num(P)
+    one, two = (BinaryRelevance(LR).fit(X, y) for y in (full, sparse.csr_array(full)))
+    assert_allclose(one.predict_proba(X), two.predict_proba(X))
+
+
+def test_errors():
+    X, P = problem()
+    with pytest.raises(ValueError, match="MLkNN has no sample_weight, by which .*soft_copies"):
+        MLkNN().fit(X, P)
+    with pytest.raises(ValueError, match=r"y must be between 0 and 1, got 1.5 in row 0, column 1"):
+        soft_copies([[1.0]], [[0.5, 1.5]])
+    with pytest.raises(ValueError, match="y must hold only 0 and 1, got 1.5"):
+        BinaryRelevance(LR).fit(X, np.where(P == 0.5, 1.5, P))
+    with pytest.raises(ValueError, match=r"sample_weight must be .* got shape \(60, 2\)"):
+        BinaryRelevance(LR).fit(X, P, sample_weight=np.ones((60, 2)))
