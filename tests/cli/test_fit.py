@@ -191,10 +191,12 @@ def test_the_default_learner_with_a_cut_and_a_measure(run, mails, tmp_path):
 def test_too_many_labels_to_compare_learners(run, mails, tmp_path, monkeypatch):
     monkeypatch.setattr("plurilabel.models._train.MOST_COMPARED", 100)
     done = run("fit", mails, *TABLE, "-o", tmp_path / "m.skops")
-    assert "Learner: label trees, since 48 rows and 3 labels are too many to compare" in done.out
-    assert "LabelTree" in repr(load_model(tmp_path / "m.skops").estimator)
-    done = run("fit", "digits", "-o", tmp_path / "d.skops")
-    assert "Learner: ML-kNN, since" in done.out
+    assert "Learner: ML-kNN, since 48 rows and 3 labels are too many to compare" in done.out
+    assert "MLkNN" in repr(load_model(tmp_path / "m.skops").estimator)
+    table = tmp_path / "texts.csv"
+    table.write_text("text,tags\n" + "a cat,pets\nthe bank,money\n" * 40)
+    given = ("--labels", "tags", "--text", "text", "-o", tmp_path / "t.skops")
+    assert "Learner: linear models, since 64 rows" in run("fit", table, *given).out
 
 
 def test_a_learner_with_its_own_imputer_keeps_it(run, mails, tmp_path):

@@ -31,7 +31,7 @@ from plurilabel.io.shared import (
     uncentred,
 )
 from plurilabel.learners import learner_text, make_learner, set_seeds
-from plurilabel.learners.extreme import LabelTree
+from plurilabel.learners.extreme import LabelTree, OneVsAllLinear
 from plurilabel.learners.lazy import MLkNN
 from plurilabel.learners.shared import wrapped
 from plurilabel.model_selection.shared import held_out_rows
@@ -55,6 +55,7 @@ from plurilabel.thresholds import get_strategy
 from plurilabel.wrappers import AutoClassifier, ThresholdClassifier
 
 FOLDS = 3  # out-of-fold scores for a threshold: each fold is one more fit
+MOST_MODELS = 5000  # labels: up to this, many texts get a linear model for each
 MOST_COMPARED = 2.5e7  # rows times labels: up to this, learners are compared
 
 
@@ -365,8 +366,12 @@ class Training(Reporting):
         if n * q > MOST_COMPARED:
             many = f"since {n:,} rows and {q:,} labels are too many to compare"
             if self.has_sparse_features():  # on words, linear models are ahead of neighbours
-                self.tell("plan", f"Learner: label trees, {many}")
-                return self.prepare(LabelTree(random_state=self.random_state))
+                trees = q > MOST_MODELS
+                self.tell(
+                    "plan", f"Learner: {'label trees' if trees else 'linear models'}, {many}"
+                )
+                seed = self.random_state
+                return self.prepare(LabelTree(random_state=seed) if trees else OneVsAllLinear())
             self.tell("plan", f"Learner: ML-kNN, {many}")
             return self.prepare(make_pipeline(StandardScaler(), MLkNN(10)))
         left = self.left(0.7)
