@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.compose import ColumnTransformer
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.impute import SimpleImputer
-from sklearn.pipeline import make_pipeline, make_union
+from sklearn.pipeline import FeatureUnion, make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
@@ -143,7 +143,7 @@ def word_features(
     parts = TfidfVectorizer(
         analyzer="char_wb", ngram_range=(3, 5), max_features=MOST_SUBWORDS, **options
     )
-    return make_union(words, parts)
+    return FeatureUnion([("words", words), ("parts", parts)])
 
 
 # dates ------------------------------------------------------------------------------------------
