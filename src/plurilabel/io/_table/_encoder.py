@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.compose import ColumnTransformer
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.impute import SimpleImputer
-from sklearn.pipeline import make_pipeline, make_union
+from sklearn.pipeline import FeatureUnion, make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
@@ -146,7 +146,7 @@ def word_features(
     >>> words.fit(["the red car"]).get_feature_names_out().tolist()
     ['car', 'red', 'red car']
     >>> word_features(encoder="tfidf+static").transformer_list
-    [('tfidfvectorizer', TfidfVectorizer()), ('staticencoder', StaticEncoder())]
+    [('words', TfidfVectorizer()), ('vectors', StaticEncoder())]
     """
     beside = isinstance(encoder, str) and encoder.startswith(BESIDE)
     if isinstance(encoder, str):
@@ -164,8 +164,9 @@ def word_features(
     parts = TfidfVectorizer(
         analyzer="char_wb", ngram_range=(3, 5), max_features=MOST_SUBWORDS, **options
     )
-    every = [words, *([parts] if subwords else []), *([encoder] if beside else [])]
-    return make_union(*every) if len(every) > 1 else words
+    every = [("words", words)]
+    every += [("parts", parts)] * subwords + [("vectors", encoder)] * beside
+    return FeatureUnion(every) if len(every) > 1 else words
 
 
 # dates ------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.pipeline import make_union
+from sklearn.pipeline import FeatureUnion
 
 from plurilabel._core.compat import safe_indexing
 from plurilabel.io import TableEncoder, word_features
@@ -41,7 +41,9 @@ def options(encoder: TableEncoder, X: Any, portfolio: str, limit: float | None) 
         found["words and parts of words"] = parts
     if is_few and all(map(find_spec, ("wordllama", "tokenizers", "safetensors"))):
         found |= {
-            f"{name}, static vectors": make_union(features, StaticEncoder())
+            f"{name}, static vectors": FeatureUnion(
+                [("text", features), ("static", StaticEncoder())]
+            )
             for name, features in list(found.items())
         }
     return found
