@@ -318,8 +318,8 @@ class Votes:
     def _sums(self, weights: Floats) -> Floats:
         """Sums over the votes of each cell."""
         n, q = self.shape
-        sums: Floats = np.bincount(self.rows * q + self.labels, weights, n * q)
-        return sums.reshape(n, q)
+        sums = np.bincount(self.rows * q + self.labels, weights, n * q)
+        return sums.astype(np.float64, copy=False).reshape(n, q)
 
     def _number(self, source: str) -> int:
         if source not in self.source_names:
