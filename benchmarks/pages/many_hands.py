@@ -119,7 +119,7 @@ def left_out():
             name: np.average([one[name] for one in losses], weights=counts) for name in losses[0]
         }
         seconds = {"seconds": round(time.process_time() - start, 1)}
-        yield {"language": language} | {k: round(v, 4) for k, v in means.items()} | seconds
+        yield {"language": language} | {k: round(float(v), 4) for k, v in means.items()} | seconds
 
 
 def log_loss(y, p):

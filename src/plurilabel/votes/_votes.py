@@ -103,7 +103,8 @@ class Votes:
         said = ~np.isnan(v)
         return cls(
             numbers[said], label[said], source[said], v[said],
-            row_names=row_names, label_names=label_names, source_names=source_names,
+            row_names=row_names, label_names=label_names.tolist(),
+            source_names=source_names.tolist(),
         )  # fmt: skip
 
     @classmethod
@@ -317,7 +318,8 @@ class Votes:
     def _sums(self, weights: Floats) -> Floats:
         """Sums over the votes of each cell."""
         n, q = self.shape
-        return np.bincount(self.rows * q + self.labels, weights, n * q).reshape(n, q)
+        sums = np.bincount(self.rows * q + self.labels, weights, n * q)
+        return sums.astype(np.float64, copy=False).reshape(n, q)
 
     def _number(self, source: str) -> int:
         if source not in self.source_names:

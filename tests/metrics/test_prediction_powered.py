@@ -1,0 +1,79 @@
+"""Prediction-powered measures: the formula, coverage by simulation, and shorter intervals."""
+
+import numpy as np
+import pytest
+
+from plurilabel.metrics import evaluate, prediction_powered
+
+
+def draw(rng, n, noise=0.1):
+    Y = (rng.random((n, 4)) < (0.5, 0.3, 0.4, 0.2)).astype(int)
+    machine = np.where(rng.random(Y.shape) < noise, 1 - Y, Y)
+    labels = np.where(rng.random(Y.shape) < 0.2, 1 - Y, Y)
+    return Y, machine, labels
+
+
+def audit(Y, n):
+    return np.where(np.arange(len(Y))[:, None] < n, Y, np.nan)
+
+
+def test_intervals_hold_and_are_shorter():
+    rng = np.random.default_rng(0)
+    Y, _, labels = draw(rng, 200_000)
+    truth, names = evaluate(Y, labels=labels), ("hamming_loss", "macro_f1", "recall", "micro_f1")
+    held, widths = {name: [] for name in names}, {name: [] for name in names}
+    for run in range(200):
+        Y, machine, labels = draw(rng, 700)
+        many = prediction_powered(
+            audit(Y, 100), machine, labels=labels, bootstrap=100, random_state=run
+        )
+        few = evaluate(Y[:100], labels=labels[:100], bootstrap=100, random_state=run)
+        for name in names:
+            (low, high), (a, b) = many.intervals[name], few.intervals[name]
+            held[name].append(low <= truth[name] <= high)
+            widths[name].append((high - low, b - a))
+    for name in names:
+        assert 0.89 < np.mean(held[name]) < 0.99, name  # 200 runs: .95 with an error of .015
+        assert np.subtract(*np.mean(widths[name], axis=0)) < 0, name
+
+
+def test_a_worthless_or_biased_machine_does_no_harm():
+    rng = np.random.default_rng(1)
+    Y, _, labels = draw(rng, 1000)
+    known = audit(Y, 200)
+    few = evaluate(Y[:200], labels=labels[:200])
+    worthless = prediction_powered(
+        known, rng.integers(0, 2, Y.shape), labels=labels, random_state=0
+    )
+    assert worthless["hamming_loss"] == pytest.approx(few["hamming_loss"], abs=0.01)
+    always = prediction_powered(known, np.ones_like(Y), labels=labels, random_state=0)
+    low, high = always.intervals["hamming_loss"]
+    assert low < 0.2 < high and "200 audited rows and 800" in repr(always)
+
+
+def test_scores_and_rows_in_any_order():
+    rng = np.random.default_rng(2)
+    Y, machine, labels = draw(rng, 300)
+    S, order = labels + rng.random(Y.shape), rng.permutation(300)
+    one = prediction_powered(audit(Y, 100), machine, S, bootstrap=300, random_state=0)
+    two = prediction_powered(
+        audit(Y, 100)[order], machine[order], S[order], bootstrap=300, random_state=0
+    )
+    for name in ("ranking_loss", "macro_auc"):
+        assert one[name] == pytest.approx(two[name], abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("n", "machine", "params", "message"),
+    [
+        (1, np.ones((9, 4), int), {}, "at least two audited rows .* got 1 and 8"),
+        (9, np.ones((9, 4), int), {}, "got 9 and 0"),
+        (5, np.ones((9, 3), int), {}, r"Y_machine must have the shape of Y_true, \(9, 4\)"),
+        (5, np.ones((9, 4), int), {"confidence": 1}, "confidence must lie strictly"),
+        (5, np.full((9, 4), 0.5), {}, "Y_machine must hold only 0 and 1"),
+    ],
+)
+def test_errors(n, machine, params, message):
+    Y = np.eye(9, 4, dtype=int)
+    with pytest.raises(ValueError, match=message):
+        prediction_powered(audit(Y, n), machine, labels=Y, **params)
