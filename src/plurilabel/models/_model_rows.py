@@ -95,7 +95,7 @@ def _as_in_training(model: Model, rows: ModelRows, kinds: dict[str, str]) -> Mod
     """Features dense or sparse as in training; for a table, remarks about new values."""
     if model.encoder is None:
         X = sparse.csr_array(rows.X) if model.sparse_features else dense(rows.X)
-        return rows._replace(X=X)
+        return rows._replace(X=_array(X, len(model.feature_names), _names_in(model)))
     unknown, remarks = _unknown_words(model.encoder, rows.X, kinds)
     return rows._replace(remarks=[*_unseen(model.encoder, rows.X), *remarks], unknown=unknown)
 
@@ -122,7 +122,7 @@ def _as_given(model: Model, source: Any) -> ModelRows | None:
         return ModelRows(source, None, frame, [])
     if is_read:
         return None
-    names = [str(name) for name in getattr(model.estimator, "feature_names_in_", ())]
+    names = _names_in(model)
     if not has_names:
         return ModelRows(_array(source, len(model.feature_names), names), None, None, [])
     # typed as in training if that was a table; a user's own frame is as it was in fit
@@ -138,6 +138,11 @@ def _frame(source: Any, names: list[str]) -> ModelRows:
             f"the rows lack {len(missing)} of the model's {len(names)} columns: {_quoted(missing)}"
         )
     return ModelRows(source[names], None, source, [])
+
+
+def _names_in(model: Model) -> list[str]:
+    """Names of the features, if the estimator was fitted with them."""
+    return [str(name) for name in getattr(model.estimator, "feature_names_in_", ())]
 
 
 def _array(source: Any, d: int, names: list[str]) -> Any:

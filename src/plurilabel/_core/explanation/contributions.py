@@ -201,17 +201,17 @@ class Explanations(list[Any]):
     Examples
     --------
     >>> from plurilabel import MLkNN
-    >>> learner = MLkNN(1).fit([[0.0], [1.0], [2.0]], [["sea"], ["sea", "sun"], ["sun"]])
-    >>> learner.explain([[0.0], [2.0]])
+    >>> X, tags = [[0], [1], [2], [7], [8], [9]], [["sea"]] * 3 + [["sun"]] * 3
+    >>> MLkNN(2).fit(X, tags).explain([[0], [9]])
     row 0
     label  score      odds  neighbours for (distance)
-    sea    0.667         2  0 (0)
-    sun    0.500         1  -
+    sea    0.800         4  0 (0), 1 (1)
+    sun    0.200      0.25  -
     <BLANKLINE>
     row 1
     label  score      odds  neighbours for (distance)
-    sun    0.667         2  2 (0)
-    sea    0.500         1  -
+    sun    0.800         4  5 (0), 4 (1)
+    sea    0.200      0.25  -
     """
 
     def __repr__(self) -> str:
