@@ -28,7 +28,13 @@ from plurilabel._core.words import counted, shortened
 from plurilabel.evaluation import write_model_report
 from plurilabel.io import TableEncoder
 from plurilabel.models._layers import AROUND, around, inside, kept, layers, renamed
-from plurilabel.models._model_rows import ModelRows, read_rows, row_texts, rows_digest
+from plurilabel.models._model_rows import (
+    ModelRows,
+    read_rows,
+    row_texts,
+    rows_digest,
+    share_seen,
+)
 from plurilabel.thresholds import ThresholdStrategy, never_empty
 
 _SCORES_AT_ONCE = 5_000_000  # rows times labels
@@ -332,8 +338,13 @@ class Model:
         return naming_text(X, [n for n, kind in kinds.items() if kind == "numbers"] or None)
 
     def trained_on(self, rows: ModelRows) -> bool:
-        """Whether the model was trained on these rows, which :meth:`read` has read with labels."""
-        if self.notes.get("data", {}).get("digest") != rows_digest(rows.X, rows.Y):
+        """Whether the model was trained on these rows, which :meth:`read` has read with labels.
+
+        It is enough if it was trained on more than half of them.
+        """
+        about = self.notes.get("data", {})
+        same = about.get("digest") == rows_digest(rows.X, rows.Y)
+        if not same and share_seen(rows.X, about.get("marks", ())) <= 0.5:
             return False
         return self.notes.get("learned_rows") != "train" or rows.test is None
 

@@ -29,6 +29,8 @@ from plurilabel.io.shared import (
 if TYPE_CHECKING:
     from plurilabel.models._model import Model
 
+MOST_MARKS = 500  # hashes of training rows that a model keeps
+
 
 class ModelRows(NamedTuple):
     """Rows that were read for a model.
@@ -306,6 +308,40 @@ def _quoted(names: Sequence[str]) -> str:
 def rows_digest(X: Any, Y: Any) -> str:
     """Digest of rows and their labels, independent of the index types of sparse ones."""
     return digest_of(*(part for matrix in (X, Y) for part in _canonical(matrix)))
+
+
+def row_marks(X: Any) -> list[int]:
+    """The smallest hashes of rows, by which a part of these is recognised, too."""
+    return np.unique(_row_hashes(X))[:MOST_MARKS].tolist()
+
+
+def share_seen(X: Any, marks: Sequence[int]) -> float:
+    """Share of the rows that are among those of which these are the marks, estimated."""
+    known, hashes = np.asarray(marks, dtype=np.uint64), _row_hashes(X)
+    if len(known) == MOST_MARKS:  # there may be others, with larger hashes
+        hashes = hashes[hashes <= known[-1]]
+    return float(np.isin(hashes, known).mean()) if len(hashes) and len(known) else 0.0
+
+
+def _row_hashes(X: Any) -> NDArray[np.uint64]:
+    """A hash for each row, below 2**53, so that JSON can hold it; none for bags."""
+    if is_texts(X):
+        X = as_table(X).frame
+    if isinstance(X, Bags) or X.ndim != 2:
+        return np.empty(0, dtype=np.uint64)
+    if hasattr(X, "iloc"):
+        from pandas.util import hash_pandas_object
+
+        # lists cannot be hashed
+        texts = X.apply(lambda column: column.map(str) if column.dtype == object else column)
+        return hash_pandas_object(texts, index=False).to_numpy() >> np.uint64(11)
+    csr = sparse.csr_array(X, dtype=np.float64, copy=True)
+    csr.eliminate_zeros()
+    keys = np.random.default_rng(0).integers(1, 2**63, csr.shape[1], dtype=np.uint64)
+    mixed = (csr.data.view(np.uint64) ^ keys[csr.indices]) * np.uint64(0x9E3779B97F4A7C15)
+    mixed ^= mixed >> np.uint64(29)
+    total = np.concatenate([[np.uint64(0)], np.cumsum(mixed, dtype=np.uint64)])
+    return (np.diff(total[csr.indptr]) * np.uint64(0xBF58476D1CE4E5B9)) >> np.uint64(11)
 
 
 def _canonical(matrix: Any) -> list[Any]:

@@ -36,7 +36,7 @@ from plurilabel.learners.lazy import MLkNN
 from plurilabel.learners.shared import wrapped
 from plurilabel.model_selection.shared import held_out_rows
 from plurilabel.models._model import Model, scores_or_none
-from plurilabel.models._model_rows import row_texts, rows_digest
+from plurilabel.models._model_rows import row_marks, row_texts, rows_digest
 from plurilabel.models._train_data import (
     FEWEST_HELD_OUT,
     are_names,
@@ -266,7 +266,9 @@ class Training(Reporting):
         if self.automatic is not None:
             learned = clone(self.automatic).set_params(encoder=None)  # the columns are told apart
         self.notes.setdefault("learner", learner_text(learned))
-        return self.model(rows_digest(self.data.X, self.data.Y), sep=reading.get("sep"))
+        found = self.model(rows_digest(self.data.X, self.data.Y), sep=reading.get("sep"))
+        found.notes["data"]["marks"] = row_marks(self.data.X)
+        return found
 
     # data -------------------------------------------------------------------------------------
 
