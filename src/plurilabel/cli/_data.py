@@ -125,8 +125,8 @@ def data_options(command: Decorated) -> Decorated:
         ),
         click.option(
             "--group", metavar="COLUMN",
-            help="Column with the group of each row, such as a patient; not a feature. Rows of one "
-            "group stay together wherever rows are held out.",
+            help="Column with the group of each row, such as a patient; not a feature. Rows of "
+            "one group stay together wherever rows are held out.",
         ),
         list_option(
             "--categorical", metavar="COLUMNS",

@@ -84,7 +84,8 @@ def serve(
 
     A correction is acknowledged when it is on disk. Learners that support exact updates
     (ML-kNN and the other lazy ones) have learned it by then; others are fitted again in the
-    background, if --data is given. Stopped or killed, and started again with the same files, it is the same model.
+    background, if --data is given. Stopped or killed, and started again with the same files,
+    it is the same model.
 
     \b
     Examples:
