@@ -23,8 +23,8 @@ def config_option(command: Any) -> Any:
     read = click.option(
         "--config", type=click.Path(path_type=Path), metavar="FILE", is_eager=True,
         expose_value=False, callback=_use,
-        help="Take data and options from a .toml file, or from a model that fit has saved. What "
-        "the command line says comes first.",
+        help="Take data and options from a .toml file, or from a model that fit has saved. "
+        "Command-line options take precedence.",
     )  # fmt: skip
     write = click.option(
         "--save-config",

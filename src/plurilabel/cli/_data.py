@@ -113,7 +113,7 @@ def data_options(command: Decorated) -> Decorated:
         list_option(
             "--features", metavar="COLUMNS",
             help="Columns of a table to learn from, with commas between them; by default all "
-            "others, but for identifiers.",
+            "other columns except identifiers.",
         ),
         list_option(
             "--drop", metavar="COLUMNS", help="Columns to leave out, such as identifiers."
@@ -125,8 +125,8 @@ def data_options(command: Decorated) -> Decorated:
         ),
         click.option(
             "--group", metavar="COLUMN",
-            help="What rows belong to, such as a patient; not a feature. Rows of one group stay "
-            "together wherever rows are held out.",
+            help="Column with the group of each row, such as a patient; not a feature. Rows of "
+            "one group stay together wherever rows are held out.",
         ),
         list_option(
             "--categorical", metavar="COLUMNS",

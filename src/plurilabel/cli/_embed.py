@@ -37,10 +37,11 @@ def embed(
     data: str, columns: str, encoder: str, cache: str | None, out: Path, name: str, quiet: bool,
     force: bool,
 ) -> None:  # fmt: skip
-    """Encode a column of text as vectors, and write the table with them.
+    """Encode a column of text as vectors.
 
-    The column of text is replaced by a column of lists of numbers, which every command reads as
-    features. Vectors from an API are made in Python with plurilabel.FunctionEncoder.
+    Writes the table with the column of text replaced by a column of lists of numbers, which every
+    command reads as features. Vectors from an API are made in Python with
+    plurilabel.FunctionEncoder.
 
     \b
     Examples:

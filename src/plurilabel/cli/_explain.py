@@ -30,7 +30,7 @@ def explain(
     as_json: bool,
     **reading: Any,
 ) -> None:
-    """Tell what speaks for and against the labels of rows.
+    """Explain the predicted labels of rows.
 
     FILE has the columns that the model was learned from, as for predict.
 

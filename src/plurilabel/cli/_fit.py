@@ -130,7 +130,7 @@ def training_command(function: Any) -> Any:
 )  # fmt: skip
 @click.option(
     "--exportable", is_flag=True,
-    help="Choose only among learners that `plurilabel export` can write as an ONNX graph.",
+    help="Choose only among features and learners that `plurilabel export` can write as ONNX.",
 )  # fmt: skip
 @training_command
 def fit(

@@ -55,7 +55,7 @@ def issues(
     as_json: bool,
     **reading: Any,
 ) -> None:
-    """List tags that are probably wrong, and tags that are probably missing.
+    """List tags that are probably wrong or missing.
 
     Each row is predicted by a model that was learned from the other rows. Quality is how credible
     the tag is as it was given; the most doubtful come first. Rows are counted from 0.

@@ -21,9 +21,9 @@ COMMANDS = {
     "fit": ("_fit:fit", "Learn a model, report how good it is, and save it."),
     "predict": ("_predict:predict", "Predict the labels of new rows with a model."),
     "evaluate": ("_evaluate:evaluate", "Measure a model on rows with known labels."),
-    "explain": ("_explain:explain", "Tell what speaks for and against the labels of rows."),
+    "explain": ("_explain:explain", "Explain the predicted labels of rows."),
     "issues": ("_issues:issues", "List tags that are probably wrong or missing."),
-    "calibrate": ("_refine:calibrate", "Make the probabilities of a model what they say."),
+    "calibrate": ("_refine:calibrate", "Calibrate the predicted probabilities."),
     "guarantee": ("_refine:guarantee", "Let a model predict label sets with a guarantee."),
     "export": ("_export:export", "Write a model as an ONNX graph, for programs without Python."),
     "tune": ("_fit:tune", "Search for the best parameters and save the model."),
@@ -32,7 +32,7 @@ COMMANDS = {
     "reproduce": ("_reproduce:reproduce", "Run the published tables of the papers again."),
     "serve": (
         "_serve:serve",
-        "Answer over HTTP, with a page on which to look, ask why and correct.",
+        "Serve a model over HTTP, with a page to view, explain and correct predictions.",
     ),
     "demo": ("_demo:demo", "Compare the learners on the embedded data."),
 }

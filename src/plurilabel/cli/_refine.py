@@ -42,10 +42,10 @@ def refining_command(function: Any) -> Any:
 )  # fmt: skip
 @refining_command
 def calibrate(model: str, data: str, out: Path, force: bool, method: str, **reading: Any) -> None:
-    """Make the probabilities of a model what they say.
+    """Calibrate the predicted probabilities.
 
     FILE has rows with known labels that the model has not seen. The new model predicts the labels
-    with a probability above one half.
+    with a probability above one half, whatever cut the old one had, so label sets may change.
 
     \b
     Example:
@@ -83,7 +83,7 @@ def guarantee(
     """Let a model predict label sets with a guarantee.
 
     FILE has rows with known labels that the model has not seen. The guarantee holds for new rows
-    that are like these.
+    that are like these. The new model cannot be exported to ONNX.
 
     \b
     Examples:

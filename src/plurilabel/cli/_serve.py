@@ -15,7 +15,7 @@ from plurilabel.cli._output import UsageError, check_file, echo
 LEARNS = {
     "exact": "learns corrections at once",
     "refit": "is fitted again on corrections, in the background",
-    "kept": "keeps corrections, but does not learn them: give --data",
+    "kept": "corrections are stored but not learned; pass --data to enable refitting",
 }
 
 
@@ -24,7 +24,8 @@ LEARNS = {
 @click.option(
     "--data", metavar="NAME|FILE",
     help="The rows that the model was learned from, with their labels. They are shown as they "
-    "were given, and a learner that cannot grow is fitted again on them and the corrections.",
+    "were given, and a learner without incremental updates is fitted again on them and the "
+    "corrections.",
 )  # fmt: skip
 @click.option(
     "--pool", metavar="NAME|FILE", help="Rows without labels, to be labelled on the page."
@@ -79,11 +80,12 @@ def serve(
     max_memory: float,
     opens: bool,
 ) -> None:
-    """Answer over HTTP, with a page on which to look, ask why and correct.
+    """Serve a model over HTTP, with a page to view, explain and correct predictions.
 
-    A correction is acknowledged when it is on disk. Learners that grow exactly (ML-kNN and the
-    other lazy ones) have learned it by then; others are fitted again in the background, if --data
-    is given. Stopped or killed, and started again with the same files, it is the same model.
+    A correction is acknowledged when it is on disk. Learners that support exact updates
+    (ML-kNN and the other lazy ones) have learned it by then; others are fitted again in the
+    background, if --data is given. Stopped or killed, and started again with the same files,
+    it is the same model.
 
     \b
     Examples:

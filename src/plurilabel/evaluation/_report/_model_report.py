@@ -161,13 +161,13 @@ def _charts(Y: Any, S: Any, known: Any, table: Any, names: Any) -> list[Chart]:
         said, seen = (np.bincount(place, part, BINS)[full] / count[full] for part in (s, y))
         chart = Chart(
             "Reliability", "Share of labels that are there against their probability", (0, 1),
-            (0, 1), ("probability", "share that is there"),
+            (0, 1), ("probability", "observed frequency"),
         )  # fmt: skip
         chart.line([0, 1], [0, 1], "front")
         chart.line(said, seen, "s0")
         titles = [f"{p:.2f}: {share:.2f} of {n:,}" for p, share, n in zip(said, seen, count[full])]
         chart.dots(said, seen, "s0", titles)
-        chart.caption = "On the diagonal, probabilities are what they say."
+        chart.caption = "Points on the diagonal are well calibrated."
         drawn.append(chart)
     return drawn
 
