@@ -19,7 +19,6 @@ from plurilabel._core.words import FRACTIONS, NUMBER, first_repeated, is_unicode
 from plurilabel.io._table._frame import CellError, table_module
 from plurilabel.io._table._kinds import cells_of, numbers_of, shown
 
-
 MOST_NUMBERS = 100  # beyond these, a column with one number in each cell is not one of tags
 
 
