@@ -332,7 +332,9 @@ def test_outputs_that_are_there_are_kept(run, mails, tmp_path):
         assert run(*words).status == 0
         before = path.stat().st_mtime_ns
         done = run(*words)
-        assert done.status == 2 and f"{path} is there already; --force overwrites it" in done.err
+        assert (
+            done.status == 2 and f"{path} already exists; use --force to overwrite it" in done.err
+        )
         assert path.stat().st_mtime_ns == before
         assert run(*words, "--force").status == 0 and path.stat().st_mtime_ns > before
 
