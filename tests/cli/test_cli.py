@@ -76,7 +76,7 @@ def test_a_table_needs_labels(films, labels, got):
 def test_a_plot_that_cannot_be_written_is_refused_at_once(films, tmp_path):
     for plot, message in (
         ("a.xyz", "--plot must name a file that ends in .png, .svg or .pdf, got "),
-        ("no/a.png", "to be in"),
+        ("no/a.png", "does not exist"),
     ):
         result = run("describe", films, "--labels", "tags", "--plot", tmp_path / plot)
         assert result.exit_code == 2 and message in result.output

@@ -6,6 +6,7 @@ import pytest
 from click.testing import CliRunner
 
 from plurilabel import StaticEncoder, io, load
+from plurilabel.cli._data import check_encoder
 from plurilabel.cli._main import plurilabel
 
 pytest.importorskip("wordllama", reason="wordllama is not installed")
@@ -55,3 +56,17 @@ def test_errors_name_the_options(tmp_path):
     assert "'bodies', but the columns are 'body', 'size' and 'topics'" in result.output
     result = run("fit", "yeast", "--encoder", "static", "-o", tmp_path / "m.skops")
     assert result.exit_code == 1 and "is a standard dataset" in result.output
+
+
+@pytest.mark.parametrize("name", ["statik", "tfidf+statc"])
+def test_a_misspelt_encoder_is_refused_before_anything_is_read(tmp_path, name):
+    result = run("fit", tmp_path / "none.csv", "--labels", "l", "--encoder", name,
+                 "-o", tmp_path / "m.skops")  # fmt: skip
+    assert result.exit_code == 2 and "did you mean 'static'?" in result.output
+
+
+def test_other_names_of_encoders_are_kept(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "statics").mkdir()
+    for name in ("statics", "me/statik", "all-MiniLM-L6-v2", "gpt2", "tfidf+gpt2", "wordllama"):
+        check_encoder(name)

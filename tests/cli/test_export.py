@@ -29,7 +29,7 @@ def test_export_of_a_table(run, tmp_path):
     loaded = load_model(model)
     names = np.array(loaded.label_names)
     assert [tuple(names[row == 1]) for row in labels] == loaded.predict(frame)
-    assert "is there already" in run("export", model, out).err
+    assert "already exists" in run("export", model, out).err
     assert run("export", model, "-o", out, "--force").status == 0
     assert "expected one file to write to" in run("export", model).err
     assert "expected one file to write to" in run("export", model, out, "-o", out).err

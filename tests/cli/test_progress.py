@@ -76,7 +76,7 @@ def test_a_sign_of_life(monkeypatch, capsys):
         time.sleep(0.3)
     told = capsys.readouterr().err.splitlines()
     assert told[0] == "Learning; about 1 min 30 s ..." and told[1].startswith(
-        "  still at it, after"
+        "  still running after"
     )
 
 

@@ -266,11 +266,22 @@ def word_features(options: dict[str, Any]) -> Any:
     given = {name: value for name, value in options.items() if value is not None}
     if not given:
         return None
+    check_encoder(given.get("encoder"))
     from plurilabel import io
 
     if given.get("stop_words") == ["english"]:
         given["stop_words"] = "english"
     return io.word_features(**given)
+
+
+def check_encoder(name: str | None) -> None:
+    """Refuse a misspelt encoder, which would be looked for among the models of a hub."""
+    known = ["static", "wordllama", "tfidf+static"]
+    if name is None or (name := name.removeprefix("tfidf+")) in known:
+        return
+    close = None if "/" in name or Path(name).is_dir() else similar(name, known)
+    if close is not None:
+        raise UsageError(f"--encoder {name} is unknown; did you mean {close!r}?")
 
 
 def standard_names() -> dict[str, Any]:

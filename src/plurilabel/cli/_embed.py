@@ -8,7 +8,7 @@ from time import monotonic
 import click
 
 from plurilabel._core.words import counted, file_size
-from plurilabel.cli._data import names_in
+from plurilabel.cli._data import check_encoder, names_in
 from plurilabel.cli._output import check_file, check_output, force_option, say
 from plurilabel.cli._progress import Steps
 
@@ -51,6 +51,7 @@ def embed(
       plurilabel fit mails.parquet --labels topics -o mails.skops
     """
     check_output(out, data, suffixes=(".parquet",), option="--out", force=force)
+    check_encoder(encoder)
     check_file(data)
     (column,) = names_in(columns) or [""]
     from plurilabel import io

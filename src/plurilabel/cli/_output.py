@@ -123,19 +123,19 @@ def check_output(
     option: str = "-o",
     force: bool = False,
 ) -> None:
-    """Refuse an output that cannot be written or is there already, before any work is done."""
+    """Refuse an output that cannot be written or already exists, before any work is done."""
     if not out.name.lower().endswith(suffixes):
         plain = [suffix for suffix in suffixes if not suffix.endswith(".gz")]
         either = " or ".join(filter(None, (", ".join(plain[:-1]), plain[-1])))
         raise UsageError(f"{option} must name a file that ends in {either}, got {out}")
     if out.is_dir() or not out.parent.is_dir():
-        what = "is a folder" if out.is_dir() else f"has no folder {out.parent} to be in"
-        raise UsageError(f"{option} {out} {what}")
+        what = " is a folder" if out.is_dir() else f": the folder {out.parent} does not exist"
+        raise UsageError(f"{option} {out}{what}")
     for path in inputs:
         if Path(path).exists() and out.exists() and out.samefile(path):
             raise UsageError(f"{option} {out} would overwrite the input; choose another name")
     if out.exists() and not force:
-        raise UsageError(f"{option} {out} is there already; --force overwrites it")
+        raise UsageError(f"{out} already exists; use --force to overwrite it")
     check_folder(out.parent, f"{option} {out}")
 
 
@@ -152,7 +152,7 @@ def check_folder(folder: Path, what: str) -> None:
 
 
 force_option = click.option(
-    "--force", is_flag=True, help="Overwrite the output if it is there already."
+    "--force", is_flag=True, help="Overwrite the output if it already exists."
 )
 
 

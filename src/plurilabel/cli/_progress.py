@@ -110,7 +110,7 @@ class Steps:
         while not ended.wait(SIGN_OF_LIFE):
             if monotonic() - self._said >= SIGN_OF_LIFE:
                 self._said = monotonic()
-                echo(f"  still at it, after {duration(monotonic() - started)}", err=True)
+                echo(f"  still running after {duration(monotonic() - started)}", err=True)
 
 
 class ComparisonProgress:

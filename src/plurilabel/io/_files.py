@@ -116,6 +116,9 @@ class _Limited(io.RawIOBase):
         return len(content)
 
 
+_CSV = ("csv", " (in Excel: CSV UTF-8)")
+
+
 def not_utf8(path: AnyPath) -> FileFormatError:
     """The error for the first line that is not UTF-8; decoders of whole files do not know it."""
     with opened(path) as stream:
@@ -124,7 +127,10 @@ def not_utf8(path: AnyPath) -> FileFormatError:
                 content.decode()
             except UnicodeDecodeError as error:
                 byte = content[error.start]
+                kind, excel = ("json", "") if ".json" in Path(path).name.lower() else _CSV
                 problem = f"expected text in UTF-8, got the byte 0x{byte:02x}; save it as UTF-8"
+                problem += f"{excel}, convert it with iconv -f cp1252 -t utf-8, or read it with "
+                problem += f"pandas.read_{kind}(encoding=...) and pass the frame"
                 return FileFormatError(path, line, problem)
     return FileFormatError(path, None, "expected text in UTF-8")
 

@@ -292,9 +292,10 @@ def _unknown_words(
     places = np.flatnonzero(rows)
     if not len(places):
         return (rows if alone else None), []
-    which = ", ".join(f"{place + 1:,}" for place in places[:5]) + ", ..." * (len(places) > 5)
+    which = ", ".join(f"{place:,}" for place in places[:5]) + ", ..." * (len(places) > 5)
     what = f"{counted(len(places), 'row')} ({which}) {'has' if len(places) == 1 else 'have'}"
-    then = "the model can say nothing about them" if alone else "only the other columns speak"
+    other = "predictions use the other columns only"
+    then = "the model can say nothing about them" if alone else other
     return (rows if alone else None), [f"{what} no known word in {_quoted(columns)}: {then}"]
 
 

@@ -189,6 +189,19 @@ def test_text_and_identifiers_are_detected():
     assert "text__library" in encoder.get_feature_names_out()
 
 
+def test_copies_of_rows_do_not_hide_an_identifier():
+    table = PACKAGES.assign(id=range(1000, 1060), about=[None, *PACKAGES["about"][1:]])
+    copied = pd.concat([table, table.iloc[[0, 7, 7, 59]]])
+    assert TableEncoder().fit(copied).left_out_["id"] == "it numbers the rows"
+    copied["id"] = copied["id"].astype(str)
+    assert "id" in TableEncoder().fit(copied).left_out_
+    # several rows of one patient are no copies
+    visits = pd.DataFrame({"id": np.repeat(range(30), 2), "x": np.arange(60) ** 2})
+    assert TableEncoder().fit(visits).left_out_ == {}
+    one = pd.DataFrame({"id": np.ones(20), "x": np.arange(20) ** 2})
+    assert TableEncoder().fit(one).left_out_ == {}
+
+
 def test_kinds_can_be_overruled():
     encoder = TableEncoder(text="name", categorical=["code"], drop=["about"]).fit(PACKAGES)
     assert encoder.kinds_ == {

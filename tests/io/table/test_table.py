@@ -384,6 +384,9 @@ def test_bad_bytes_late_in_a_file(tmp_path):
         ) as e:
             read_table(path, labels="t")
         assert e.value.line == 45_679
+        way_out = f"pandas.read_{suffix.removesuffix('l')}(encoding=...) and pass the frame"
+        assert e.value.problem.endswith(f"iconv -f cp1252 -t utf-8, or read it with {way_out}")
+        assert ("(in Excel: CSV UTF-8)" in e.value.problem) == (suffix == "csv")
 
 
 def test_long_texts(tmp_path):

@@ -142,7 +142,7 @@ def typed_frame(
             kind, part = "text", {name: _words(series, name)}
         elif name in categorical:
             kind, part = "categories", {name: _categories_like(series, name, None)}
-        elif name not in wanted and (why := _identifies(series, name)):
+        elif name not in wanted and (why := _identifies(series, name, frame)):
             left_out[name] = why
             continue
         else:
@@ -328,17 +328,29 @@ def needs_encoding(X: Any) -> bool:
         return False
     columns = range(X.shape[1])
     return any(dtype.kind not in "biuf" for dtype in X.dtypes) or any(
-        _identifies(X.iloc[:, j], str(X.columns[j])) for j in columns
+        _identifies(X.iloc[:, j], str(X.columns[j]), X) for j in columns
     )
 
 
-def _identifies(series: Any, name: str) -> str:
+def _counts(cells: NDArray[Any], frame: Any) -> bool:
+    """Whether cells count the rows of a frame, apart from rows that are copies of others."""
+    if (np.diff(cells) == 1).all():
+        return True
+    _, first, which = np.unique(cells, return_index=True, return_inverse=True)
+    if not (np.diff(cells[np.sort(first)]) == 1).all():
+        return False
+    copied = np.flatnonzero(first[which] != np.arange(len(cells)))
+    once, again = (frame.iloc[at].reset_index(drop=True) for at in (first[which][copied], copied))
+    return bool(once.equals(again))
+
+
+def _identifies(series: Any, name: str, frame: Any) -> str:
     """What shows that a column names or numbers the rows; "" if it does not."""
     if _ID.fullmatch(name.strip()) and len(series) >= FEWEST_ROWS:
         cells = series.to_numpy()
         if series.dtype.kind not in "iuf" and all(str(cell).isdecimal() for cell in cells):
             cells = cells.astype(float)  # numbers as text, from a file that is read in blocks
-        if cells.dtype.kind in "iuf" and (np.diff(cells) == 1).all():
+        if cells.dtype.kind in "iuf" and _counts(cells, frame):
             return "it numbers the rows"
     if series.dtype.kind in "iuf":
         return ""

@@ -19,6 +19,8 @@ from plurilabel._core.words import FRACTIONS, NUMBER, first_repeated, is_unicode
 from plurilabel.io._table._frame import CellError, table_module
 from plurilabel.io._table._kinds import cells_of, numbers_of, shown
 
+MOST_NUMBERS = 100  # beyond these, a column with one number in each cell is not one of tags
+
 
 def label_columns(frame: Any, names: Sequence[str], empty: str | None = None) -> NDArray[Any]:
     """Y for columns that hold 0 and 1, int64; float64 with NaN if some labels are unknown.
@@ -56,7 +58,7 @@ def tag_column(
     sets, tag_sep = _tag_sets(cells_of(series), name, tag_sep)
     found = set(chain.from_iterable(sets))
     if label_names is None and tag_sep is None:
-        _refuse_fractions(sets, found, name)
+        _refuse_numbers(sets, found, name)
     if label_names is None and found and found <= {"0", "1"}:
         problem = f"expected tags, got only 0 and 1; a label column is labels=[{name!r}]"
         raise CellError(name, None, problem)
@@ -72,14 +74,18 @@ def tag_column(
     return Y, names, tag_sep
 
 
-def _refuse_fractions(sets: list[list[str]], found: set[str], name: str) -> None:
-    """Refuse a column of numbers, one in each cell, not all of which are whole."""
+def _refuse_numbers(sets: list[list[str]], found: set[str], name: str) -> None:
+    """Refuse a column of numbers, one in each cell, if some are not whole or there are many."""
     if not all(map(NUMBER.fullmatch, found)):
         return
     part = next((tag for tag in sorted(found) if not float(tag).is_integer()), None)
     if part is not None:
         row = next(row for row, tags in enumerate(sets) if part in tags)
         raise CellError(name, row, f"expected tags, got {part}; {FRACTIONS}")
+    if len(found) > MOST_NUMBERS and max(map(len, sets)) == 1:
+        problem = f"expected tags, got {len(found):,} different numbers, such as {min(found)}"
+        problem += "; if they are tags, say so with tag_sep=';'"
+        raise CellError(name, None, problem)
 
 
 def _tag_sets(

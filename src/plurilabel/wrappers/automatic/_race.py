@@ -60,7 +60,7 @@ def dropped(
     why = [""] * len(first)
     for j, family in enumerate(families):
         if leaders[family] != j:
-            why[j] = "a variant of it is better"
+            why[j] = "a variant with other parameters scored higher"
     of_blocks = {j: _on_blocks(forms[j], Y, measure, cut) for j in leaders.values()}
     best = max(of_blocks, key=lambda j: values[j])
     behind = [
@@ -73,7 +73,7 @@ def dropped(
     before, share = value_of(mean), min(SHARE, 1 / (len(level) + 1))
     for j in behind:
         if not value_of((1 - share) * mean + share * forms[j]) > before:
-            why[j] = "behind the best, and no help to it"
+            why[j] = "worse than the best learner and of no use in the ensemble"
     return why, list(values)
 
 

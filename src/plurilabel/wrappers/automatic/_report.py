@@ -61,7 +61,7 @@ def told(report: dict[str, Any], seconds: float) -> str:
     ]
     for why in dict.fromkeys(report["dropped"].values()):
         names = [name for name, its in report["dropped"].items() if its == why]
-        lines.append(f"Dropped after the first fold, {why}: {'; '.join(names)}")
+        lines.append(f"Dropped after the first fold ({why}): {'; '.join(names)}")
     left_out = report["left_out"].items()
     if late := [name for name, why in left_out if why == NO_TIME]:
         lines.append(f"No time left for: {'; '.join(late)}")
