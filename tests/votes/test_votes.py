@@ -1,5 +1,6 @@
 """Votes: every way to make them, and agreement against loops written from the definitions."""
 
+from functools import partial
 from itertools import combinations
 
 import numpy as np
@@ -145,3 +146,18 @@ def test_sources_are_ranked():
 def test_errors(make, message):
     with pytest.raises(ValueError, match=message):
         make()
+
+
+def test_every_function_is_a_source():
+    def f(row):
+        return {"a"} if row["text"] == "x" else None
+
+    frame = pd.DataFrame({"text": ["x", "y", "x"], "n": [1, 2, 3]}, index=[5, 6, 7])
+    votes = Votes.from_functions([partial(f)], frame, label_names=["a", "b"])
+    assert votes.source_names == ("f",)
+    assert_array_equal(votes.matrix("f"), [[1, 0], [np.nan, np.nan], [1, 0]])
+    for functions in ([f, f], [lambda row: {"a"}, lambda row: {"b"}]):
+        with pytest.raises(ValueError, match="functions must have distinct names"):
+            Votes.from_functions(functions, frame)
+    once = Votes.from_functions({"f": f, "g": f}, ({"text": t} for t in "xy"))  # a generator
+    assert_array_equal(once.matrix("f"), once.matrix("g"))

@@ -197,9 +197,22 @@ class Votes:
         *,
         label_names: Sequence[str] | None = None,
     ) -> Self:
-        """Votes of labelling functions: ``f(row)`` returns what :meth:`from_sets` takes."""
+        """Votes of labelling functions: ``f(row)`` returns what :meth:`from_sets` takes.
+
+        Functions in a list are sources by their names, which must differ. A row of a pandas data
+        frame is a Series, one of polars a dict.
+        """
         if not isinstance(functions, Mapping):
-            functions = {f.__name__: f for f in functions}
+            names = [_function_name(f) for f in functions]
+            if (twice := first_repeated(names)) is not None:
+                raise ValueError(
+                    f"functions must have distinct names, got {twice!r} twice: name them, as in "
+                    "{'first': f, 'second': g}"
+                )
+            functions = dict(zip(names, functions))
+        if hasattr(rows, "iterrows"):  # data frames would be iterated by their columns
+            rows = [row for _, row in rows.iterrows()]
+        rows = list(rows.iter_rows(named=True) if hasattr(rows, "iter_rows") else rows)
         answers = {name: [f(row) for row in rows] for name, f in functions.items()}
         return cls.from_sets(answers, label_names=label_names)
 
@@ -365,6 +378,11 @@ def _numbered(keys: Iterable[Any]) -> tuple[NDArray[np.int64], list[Any]]:
     place: dict[Any, int] = {}
     numbers = [place.setdefault(key, len(place)) for key in keys]
     return np.asarray(numbers, dtype=np.int64), list(place)
+
+
+def _function_name(f: Any) -> str:
+    f = getattr(f, "func", f)  # functools.partial
+    return str(getattr(f, "__name__", type(f).__name__))
 
 
 def _answer(one: Any) -> Any:
