@@ -161,3 +161,18 @@ def test_every_function_is_a_source():
             Votes.from_functions(functions, frame)
     once = Votes.from_functions({"f": f, "g": f}, ({"text": t} for t in "xy"))  # a generator
     assert_array_equal(once.matrix("f"), once.matrix("g"))
+
+
+def test_data_frames_are_matched_by_name():
+    ann = pd.DataFrame([[1, 0], [0, 0]], columns=["joy", "fear"])
+    bob = ann[["fear", "joy"]]
+    plain = [[1, 0], [0, 0]]
+    votes = Votes.from_matrices({"eve": plain, "ann": ann, "bob": bob})
+    assert votes.label_names == ("joy", "fear")
+    assert_array_equal(votes.shares(), plain)
+    turned = Votes.from_matrices({"ann": ann}, label_names=["fear", "joy"])
+    assert_array_equal(turned.matrix("ann"), bob)
+    with pytest.raises(ValueError, match=r"matrices\['bob'\] must have the columns \['joy', 'fear"):
+        Votes.from_matrices({"ann": ann, "bob": bob.set_axis(["fear", "sea"], axis=1)})
+    with pytest.raises(ValueError, match="matrices must have the same index"):
+        Votes.from_matrices({"ann": ann, "bob": bob[::-1]})

@@ -19,7 +19,7 @@ from plurilabel._core.labels import check_labels
 from plurilabel._core.unknown import known_part
 from plurilabel.votes._em import Expected, Model, Problem, maximise_posterior
 from plurilabel.votes._fused import Fused
-from plurilabel.votes._votes import Floats, Votes
+from plurilabel.votes._votes import Floats, Votes, by_label
 
 _CONSTRAINTS: dict[str, list[Any]] = {
     "method": [StrOptions({"majority", "weighted", "dawid-skene", "joint"})],
@@ -68,7 +68,8 @@ def fuse(
             rates on all; and sources that copy each other are found and do not count several
             times.
     known : array-like of shape (n, q), optional
-        Labels that are known to be right: 0, 1, and NaN where they are not known. They are kept,
+        Labels that are known to be right: 0, 1, and NaN where they are not known; the columns of
+        a data frame are matched by name. They are kept,
         the sources are judged by them, and the probabilities of all other cells are calibrated:
         a line of their log-odds is fitted to the known ones, shrunk towards no change.
     n_components : int, default=8
@@ -125,7 +126,7 @@ def fuse(
         raise TypeError(f"votes must be Votes, got {type(votes).__name__}")
     if not len(votes):
         raise ValueError("votes must hold at least one vote, got none")
-    sure = _known_cells(known, votes.shape)
+    sure = _known_cells(known, votes)
     alone = np.arange(len(votes.source_names))
     path = np.empty(0)
     problem = Problem(votes, sure, alone)
@@ -152,11 +153,12 @@ def fuse(
     )  # fmt: skip
 
 
-def _known_cells(known: Any, shape: tuple[int, int]) -> Floats:
+def _known_cells(known: Any, votes: Votes) -> Floats:
     """Known labels as 0 and 1, NaN elsewhere."""
+    shape = votes.shape
     if known is None:
         return np.full(shape, np.nan)
-    filled, unknown = known_part(known)
+    filled, unknown = known_part(by_label(known, votes.label_names, "known"))
     labels = dense(check_labels(filled, name="known")).astype(np.float64)
     if labels.shape != shape:
         raise ValueError(f"known must have the shape of the votes, {shape}, got {labels.shape}")

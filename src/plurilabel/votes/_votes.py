@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from plurilabel._core.blocks import dense, is_missing
 from plurilabel._core.compat import import_extra
-from plurilabel._core.labels import column_names, names_or_default
+from plurilabel._core.labels import column_names, default_label_names, names_or_default
 from plurilabel._core.words import check_unicode, counted, first_repeated
 from plurilabel.metrics import PerLabel
 
@@ -173,16 +173,28 @@ class Votes:
         row_names: Sequence[Any] | None = None,
     ) -> Self:
         """Votes of sources that have a matrix (n, q) each: 0/1 or ``predict_proba``, NaN where
-        they abstain.
+        they abstain. Data frames are matched by the names of their columns, if they have any, and
+        must have the same index.
         """
+        if label_names is None:
+            label_names = next(filter(None, map(column_names, matrices.values())), None)
+        if label_names is not None:
+            matrices = {
+                name: by_label(M, label_names, f"matrices[{name!r}]")
+                for name, M in matrices.items()
+            }
+        indexes = [list(M.index) for M in matrices.values() if hasattr(M, "iloc")]
+        if any(index != indexes[0] for index in indexes):
+            raise ValueError(
+                "matrices must have the same index, got different ones: reorder their rows, or "
+                "drop it by reset_index(drop=True) if they are in the same order"
+            )
         found = {name: _as_floats(dense(M)) for name, M in matrices.items()}
         shapes = {M.shape for M in found.values()}
         if len(shapes) != 1 or len(shape := shapes.pop()) != 2:
             raise ValueError(f"matrices must be of one shape (n, q), got {sorted(shapes)}")
         V = np.stack(list(found.values()))
         sources, rows, labels = np.nonzero(~np.isnan(V))
-        if label_names is None:
-            label_names = column_names(next(iter(matrices.values())))
         return cls(
             rows, labels, sources, V[sources, rows, labels],
             row_names=range(shape[0]) if row_names is None else row_names,
@@ -348,6 +360,22 @@ class Votes:
             row_names=self.row_names, label_names=self.label_names,
             source_names=[self.source_names[s] for s in left],
         )  # fmt: skip
+
+
+def by_label(M: Any, label_names: Sequence[str], what: str) -> Any:
+    """A data frame with its columns in the order of the labels; anything else as it is.
+
+    Columns without names, numbered from 0, are taken as they are, and so are those of labels
+    without names.
+    """
+    given, names = column_names(M), list(map(str, label_names))
+    if given is None or given == names or len(given) != len(names):
+        return M
+    if sorted(given) == sorted(names):
+        return M[[M.columns[given.index(name)] for name in names]]
+    if given == list(map(str, range(len(given)))) or names == default_label_names(len(names)):
+        return M
+    raise ValueError(f"{what} must have the columns {names[:5]}, got {given[:5]}")
 
 
 def _as_floats(values: Any) -> Floats:
