@@ -242,3 +242,13 @@ def test_known_labels_are_matched_by_name():
     assert_array_equal(fuse(votes, known=known).probabilities, expected.probabilities)
     with pytest.raises(ValueError, match=r"known must have the columns \['x', 'y'\], got \['p'"):
         fuse(votes, known=known.set_axis(["p", "q"], axis=1))
+
+
+@pytest.mark.parametrize("method", ["joint", "dawid-skene", "majority"])
+def test_known_positives_alone_do_not_calibrate(method):
+    Y, votes = simulate(4, n=100)
+    known = np.where(Y & (np.arange(100) % 3 == 0)[:, None], 1, np.nan)
+    free, told = fuse(votes, method), fuse(votes, method, known=known)
+    unknown = np.isnan(known)
+    assert told.calibration == (0.0, 1.0)
+    assert (told.labels() == Y)[unknown].mean() > (free.labels() == Y)[unknown].mean() - 0.05

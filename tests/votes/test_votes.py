@@ -176,3 +176,16 @@ def test_data_frames_are_matched_by_name():
         Votes.from_matrices({"ann": ann, "bob": bob.set_axis(["fear", "sea"], axis=1)})
     with pytest.raises(ValueError, match="matrices must have the same index"):
         Votes.from_matrices({"ann": ann, "bob": bob[::-1]})
+
+
+def test_rows_may_be_repeated():
+    V, votes = some_votes()
+    rows = [7, 2, 7, -1, 2]
+    found = votes.take(rows)
+    assert found.row_names == (7, 2, 7, 29, 2)
+    for s in range(4):
+        assert_array_equal(found.matrix(f"s{s}"), V[s][rows])
+    assert votes.take([]).shape == (0, 3) and votes.take(4).shape == (1, 3)
+    for wrong in ([99], [True, False], [0.5]):
+        with pytest.raises(IndexError, match="rows must be numbers or a mask of the 30 rows"):
+            votes.take(wrong)

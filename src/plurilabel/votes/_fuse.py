@@ -69,9 +69,11 @@ def fuse(
             times.
     known : array-like of shape (n, q), optional
         Labels that are known to be right: 0, 1, and NaN where they are not known; the columns of
-        a data frame are matched by name. They are kept,
-        the sources are judged by them, and the probabilities of all other cells are calibrated:
-        a line of their log-odds is fitted to the known ones, shrunk towards no change.
+        a data frame are matched by name. They are kept, the sources are judged by them, and the
+        probabilities of all other cells are calibrated: a line of their log-odds is fitted to
+        the known ones, shrunk towards no change. Labels known only where they are present, or
+        only where they are not, take no part in the calibration: such cells were not drawn at
+        random.
     n_components : int, default=8
         For ``"joint"``; at most the number of rows.
     copies : bool, default=True
@@ -142,9 +144,9 @@ def fuse(
         groups, weights = fit.copying() if joint and copies else (alone, np.ones(len(alone)))
         problem, model, _, path = fit(groups, K, weights, pooled=joint)
         p = problem.expect(model, clamp=False).p
-    line = _calibration(p, sure)
-    if line != (0.0, 1.0):
-        p = expit(line[0] + line[1] * _log_odds(p))
+    judged = (np.nanmin(sure, axis=0, initial=1) == 0) & (np.nanmax(sure, axis=0, initial=0) == 1)
+    line = _calibration(p[:, judged], sure[:, judged])
+    p[:, judged] = expit(line[0] + line[1] * _log_odds(p[:, judged]))
     names = np.asarray(votes.source_names, dtype=object)
     copying = [np.flatnonzero(problem.groups == g) for g in np.unique(problem.groups)]
     return Fused(

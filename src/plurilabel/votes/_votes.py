@@ -252,14 +252,19 @@ class Votes:
         return self._where(~np.isin(self.sources, gone), gone)
 
     def take(self, rows: ArrayLike) -> Votes:
-        """The votes on some rows, in the order given."""
-        rows = np.asarray(rows)
-        numbers = np.arange(self.shape[0])[rows]
-        place = np.full(self.shape[0], -1)
-        place[numbers] = np.arange(len(numbers))
-        kept = place[self.rows] >= 0
+        """The votes on some rows, by number or mask, in the order given; a row may be repeated."""
+        n, rows = self.shape[0], np.atleast_1d(np.asarray(rows))
+        try:
+            numbers = np.arange(n)[rows if rows.size or rows.dtype == bool else rows.astype(int)]
+        except IndexError as error:
+            raise IndexError(f"rows must be numbers or a mask of the {n} rows: {error}") from None
+        # votes are sorted by row: those of each are a slice
+        start, end = (np.searchsorted(self.rows, numbers, side) for side in ("left", "right"))
+        size = end - start
+        kept = np.arange(size.sum()) + np.repeat(end - np.cumsum(size), size)
+        place = np.repeat(np.arange(len(numbers)), size)
         return Votes(
-            place[self.rows[kept]], self.labels[kept], self.sources[kept], self.values[kept],
+            place, self.labels[kept], self.sources[kept], self.values[kept],
             row_names=[self.row_names[i] for i in numbers], label_names=self.label_names,
             source_names=self.source_names,
         )  # fmt: skip
