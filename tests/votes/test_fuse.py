@@ -252,3 +252,11 @@ def test_known_positives_alone_do_not_calibrate(method):
     unknown = np.isnan(known)
     assert told.calibration == (0.0, 1.0)
     assert (told.labels() == Y)[unknown].mean() > (free.labels() == Y)[unknown].mean() - 0.05
+
+
+def test_questions_without_an_answer():
+    fused = fuse(simulate(0, n=50)[1], "majority")
+    with pytest.raises(ValueError, match="k must be an integer of at least 1, got -1"):
+        fused.least_certain(-1)
+    with pytest.raises(ValueError, match="cut must be between 0 and 1, got nan"):
+        fused.labels(np.nan)

@@ -22,7 +22,8 @@ class Votes:
 
     A vote is what one source says of one label of one row: 1 for yes, 0 for no, a probability in
     between if the source is not sure. A source that says nothing of a label abstains, which is
-    not a no. Votes are made by :meth:`from_long`, :meth:`from_wide`, :meth:`from_sets`,
+    not a no. A source that votes on a cell several times counts once, with the mean of its votes.
+    Votes are made by :meth:`from_long`, :meth:`from_wide`, :meth:`from_sets`,
     :meth:`from_matrices` and :meth:`from_functions`, or read by
     :func:`plurilabel.votes.read_votes`.
 
@@ -74,11 +75,21 @@ class Votes:
         v = _checked_values(values)
         sizes = (*self.shape, len(self.source_names))
         at = [np.asarray(a, dtype=np.int64) for a in (rows, labels, sources)]
+        for name, a, size in zip(("rows", "labels", "sources"), at, sizes):
+            if a.shape != v.shape or v.ndim != 1:
+                raise ValueError(
+                    f"{name} and values must be one number per vote each, got shapes {a.shape} and {v.shape}"
+                )
+            if len(a) and not 0 <= a.min() <= a.max() < size:
+                raise ValueError(
+                    f"{name} must be from 0 to {size - 1}, got {a.min()} to {a.max()}"
+                )
         key = np.ravel_multi_index((at[0], at[1], at[2]), sizes) if len(v) else at[0]
         kept, place = np.unique(key, return_inverse=True)
-        # a source that votes twice counts once, with the mean of what it said
         self.values: Floats = np.bincount(place, v) / np.bincount(place) if len(v) else v
         self.rows, self.labels, self.sources = np.unravel_index(kept, sizes)
+        for array in (self.values, self.rows, self.labels, self.sources):
+            array.flags.writeable = False  # they have been checked, once
 
     # made from ---------------------------------------------------------------------------
 
@@ -88,18 +99,21 @@ class Votes:
     ) -> Self:
         """Votes of a long table: for each vote its row, label, source and value.
 
-        Missing values are abstentions. Rows are in the order in which they first occur; labels
-        and sources are sorted.
+        Missing values are abstentions; rows, labels and sources must not be missing. Rows are in
+        the order in which they first occur; labels and sources are sorted.
         """
-        numbers, row_names = _numbered(rows)
-        columns = [np.asarray([str(name) for name in names]) for names in (labels, sources)]
+        numbers, row_names = _numbered(named(rows, "rows"))
+        columns = [
+            np.asarray([str(name) for name in named(names, what)])
+            for what, names in (("labels", labels), ("sources", sources))
+        ]
         (label_names, label), (source_names, source) = (
             np.unique(column, return_inverse=True) for column in columns
         )
         v = _as_floats(values)
-        lengths = {len(numbers), len(label), len(source), len(v)}
-        if len(lengths) > 1:
-            raise ValueError(f"a long table must have columns of one length, got {lengths}")
+        shapes = [a.shape for a in (numbers, label, source, v)]
+        if len(set(shapes)) > 1:
+            raise ValueError(f"a long table must have columns of one length, got shapes {shapes}")
         said = ~np.isnan(v)
         return cls(
             numbers[said], label[said], source[said], v[said],
@@ -195,6 +209,8 @@ class Votes:
             raise ValueError(f"matrices must be of one shape (n, q), got {sorted(shapes)}")
         V = np.stack(list(found.values()))
         sources, rows, labels = np.nonzero(~np.isnan(V))
+        if row_names is not None and len(row_names) != shape[0]:
+            raise ValueError(f"row_names must have {shape[0]} entries, got {len(row_names)}")
         return cls(
             rows, labels, sources, V[sources, rows, labels],
             row_names=range(shape[0]) if row_names is None else row_names,
@@ -391,8 +407,8 @@ def _as_floats(values: Any) -> Floats:
         values = np.array(flat, dtype=object).reshape(values.shape)
     try:
         return np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ValueError("votes must be numbers from 0 to 1, got text") from None
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"votes must be numbers from 0 to 1, got text: {error}") from None
 
 
 def _checked_values(values: ArrayLike) -> Floats:
@@ -404,6 +420,19 @@ def _checked_values(values: ArrayLike) -> Floats:
             "they are a yes"
         )
     return v
+
+
+def named(names: Any, what: str) -> list[Any]:
+    """Names of rows, labels or sources as a list, none of them missing."""
+    try:
+        names = list(None if isinstance(names, str) else names)
+        missing = any(map(is_missing, set(names)))
+    except TypeError:  # a scalar, or names that are not hashable
+        raise ValueError(f"{what} must be a sequence of names or numbers, got {names!r}") from None
+    if missing:
+        i = next(i for i, name in enumerate(names) if is_missing(name))
+        raise ValueError(f"{what} must not be missing, got {names[i]!r} in row {i}")
+    return names
 
 
 def _numbered(keys: Iterable[Any]) -> tuple[NDArray[np.int64], list[Any]]:
@@ -421,9 +450,9 @@ def _function_name(f: Any) -> str:
 def _answer(one: Any) -> Any:
     """A set of texts, a mapping, or None for an abstention."""
     if isinstance(one, Mapping):
-        return {str(name): p for name, p in one.items()}
+        return dict(zip(map(str, named(one, "labels")), _as_floats(list(one.values()))))
     if isinstance(one, list | tuple | set | frozenset | np.ndarray):
-        return {str(name) for name in one}
+        return set(map(str, named(one, "labels")))
     if is_missing(one):
         return None
     raise ValueError(f"an answer must be a set of labels, a mapping or None, got {one!r}")
