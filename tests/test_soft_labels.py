@@ -138,3 +138,9 @@ def test_errors():
         BinaryRelevance(LR).fit(X, np.where(P == 0.5, 1.5, P))
     with pytest.raises(ValueError, match=r"sample_weight must be .* got shape \(60, 2\)"):
         BinaryRelevance(LR).fit(X, P, sample_weight=np.ones((60, 2)))
+    for fit in (soft_copies, BinaryRelevance(LR).fit):
+        for rows in (X[:40], np.vstack([X, X])):
+            with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+                fit(rows, P)
+    with pytest.raises(ValueError, match=r"y must be a matrix \(n, q\), got 1 dimension"):
+        soft_copies(X, P[:, 0])

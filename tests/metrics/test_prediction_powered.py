@@ -1,6 +1,7 @@
 """Prediction-powered measures: the formula, coverage by simulation, and shorter intervals."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from plurilabel.metrics import evaluate, prediction_powered
@@ -77,3 +78,19 @@ def test_errors(n, machine, params, message):
     Y = np.eye(9, 4, dtype=int)
     with pytest.raises(ValueError, match=message):
         prediction_powered(audit(Y, n), machine, labels=Y, **params)
+
+
+def test_columns_in_another_order():
+    Y = np.eye(9, 2, dtype=int)
+    frame = pd.DataFrame(Y, columns=["a", "b"])
+    turned = frame[["b", "a"]]
+    truth = pd.DataFrame(audit(Y, 5), columns=["a", "b"])
+    for machine, params in (
+        (turned, {"labels": frame}), (frame, {"labels": turned}), (frame, {"scores": turned * 0.5})
+    ):  # fmt: skip
+        with pytest.raises(ValueError, match="must have its columns in the order of Y_true"):
+            prediction_powered(truth, machine, bootstrap=5, **params)
+    with pytest.raises(ValueError, match="labels must have its columns in the order"):
+        prediction_powered(audit(Y, 5), frame, labels=turned, bootstrap=5)
+    with pytest.raises(ValueError, match=r"labels must have the shape of Y_true, \(9, 2\)"):
+        prediction_powered(truth, frame, labels=Y[:4].tolist(), bootstrap=5)

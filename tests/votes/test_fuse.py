@@ -4,6 +4,7 @@ from dataclasses import replace
 from itertools import product
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
@@ -231,3 +232,31 @@ def test_errors_of_votes():
     empty = Votes.from_matrices({"a": np.full((3, 2), np.nan)})
     with pytest.raises(ValueError, match="at least one vote"):
         fuse(empty)
+
+
+def test_known_labels_are_matched_by_name():
+    M = [[1, 0], [1, 0], [0, 1]]
+    votes = Votes.from_matrices({"s": M, "t": M}, label_names=["x", "y"])
+    known = pd.DataFrame([[0, 1], [np.nan] * 2, [np.nan] * 2], columns=["y", "x"])
+    expected = fuse(votes, known=known[["x", "y"]].to_numpy())
+    assert_array_equal(fuse(votes, known=known).probabilities, expected.probabilities)
+    with pytest.raises(ValueError, match=r"known must have the columns \['x', 'y'\], got \['p'"):
+        fuse(votes, known=known.set_axis(["p", "q"], axis=1))
+
+
+@pytest.mark.parametrize("method", ["joint", "dawid-skene", "majority"])
+def test_known_positives_alone_do_not_calibrate(method):
+    Y, votes = simulate(4, n=100)
+    known = np.where(Y & (np.arange(100) % 3 == 0)[:, None], 1, np.nan)
+    free, told = fuse(votes, method), fuse(votes, method, known=known)
+    unknown = np.isnan(known)
+    assert told.calibration == (0.0, 1.0)
+    assert (told.labels() == Y)[unknown].mean() > (free.labels() == Y)[unknown].mean() - 0.05
+
+
+def test_questions_without_an_answer():
+    fused = fuse(simulate(0, n=50)[1], "majority")
+    with pytest.raises(ValueError, match="k must be an integer of at least 1, got -1"):
+        fused.least_certain(-1)
+    with pytest.raises(ValueError, match="cut must be between 0 and 1, got nan"):
+        fused.labels(np.nan)

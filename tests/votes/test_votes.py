@@ -1,5 +1,6 @@
 """Votes: every way to make them, and agreement against loops written from the definitions."""
 
+from functools import partial
 from itertools import combinations
 
 import numpy as np
@@ -127,6 +128,11 @@ def test_sources_are_ranked():
     assert repr(table).startswith("source")
 
 
+def one_vote(row=0, label=0, source=0, value=1):
+    names = {"row_names": [7], "label_names": ["a"], "source_names": ["s"]}
+    return Votes([row], [label], [source], [value], **names)
+
+
 @pytest.mark.parametrize(
     ("make", "message"),
     [
@@ -140,8 +146,81 @@ def test_sources_are_ranked():
         (lambda: Votes.from_sets({"a": [None]}), "at least one label"),
         (lambda: Votes.from_long([1], ["a", "b"], ["x"], [1]), "one length"),
         (lambda: some_votes()[1].matrix("nobody"), "source must be one of"),
+        (lambda: one_vote(row=5), "rows must be from 0 to 0, got 5 to 5"),
+        (lambda: one_vote(source=-1), "sources must be from 0 to 0, got -1"),
+        (lambda: one_vote(label=[0]), "labels and values must be one number per vote"),
+        (lambda: Votes.from_matrices({"a": [[1], [0]]}, row_names=["x"]), "row_names must have 2"),
+        (lambda: Votes.from_long(1, ["a"], ["s"], [1]), "rows must be a sequence .* got 1"),
+        (lambda: Votes.from_long([1], "a", ["s"], [1]), "labels must be a sequence .* got 'a'"),
+        (lambda: Votes.from_long([[1]], ["a"], ["s"], [1]), "rows must be a sequence of names"),
+        (lambda: Votes.from_long([1], ["a"], ["s"], [[1]]), "columns of one length"),
+        (lambda: Votes.from_sets({"a": [[["x"]]]}), "labels must be a sequence of names"),
+        (lambda: Votes.from_sets({"a": [{"x": "much"}]}), "numbers from 0 to 1, got text"),
     ],
 )
 def test_errors(make, message):
     with pytest.raises(ValueError, match=message):
         make()
+
+
+def test_every_function_is_a_source():
+    def f(row):
+        return {"a"} if row["text"] == "x" else None
+
+    frame = pd.DataFrame({"text": ["x", "y", "x"], "n": [1, 2, 3]}, index=[5, 6, 7])
+    votes = Votes.from_functions([partial(f)], frame, label_names=["a", "b"])
+    assert votes.source_names == ("f",)
+    assert_array_equal(votes.matrix("f"), [[1, 0], [np.nan, np.nan], [1, 0]])
+    for functions in ([f, f], [lambda _: {"a"}, lambda _: {"b"}]):
+        with pytest.raises(ValueError, match="functions must have distinct names"):
+            Votes.from_functions(functions, frame)
+    once = Votes.from_functions({"f": f, "g": f}, ({"text": t} for t in "xy"))  # a generator
+    assert_array_equal(once.matrix("f"), once.matrix("g"))
+
+
+def test_data_frames_are_matched_by_name():
+    ann = pd.DataFrame([[1, 0], [0, 0]], columns=["joy", "fear"])
+    bob = ann[["fear", "joy"]]
+    plain = [[1, 0], [0, 0]]
+    votes = Votes.from_matrices({"eve": plain, "ann": ann, "bob": bob})
+    assert votes.label_names == ("joy", "fear")
+    assert_array_equal(votes.shares(), plain)
+    turned = Votes.from_matrices({"ann": ann}, label_names=["fear", "joy"])
+    assert_array_equal(turned.matrix("ann"), bob)
+    with pytest.raises(
+        ValueError, match=r"matrices\['bob'\] must have the columns \['joy', 'fear"
+    ):
+        Votes.from_matrices({"ann": ann, "bob": bob.set_axis(["fear", "sea"], axis=1)})
+    with pytest.raises(ValueError, match="matrices must have the same index"):
+        Votes.from_matrices({"ann": ann, "bob": bob[::-1]})
+
+
+def test_rows_may_be_repeated():
+    V, votes = some_votes()
+    rows = [7, 2, 7, -1, 2]
+    found = votes.take(rows)
+    assert found.row_names == (7, 2, 7, 29, 2)
+    for s in range(4):
+        assert_array_equal(found.matrix(f"s{s}"), V[s][rows])
+    assert votes.take([]).shape == (0, 3) and votes.take(4).shape == (1, 3)
+    for wrong in ([99], [True, False], [0.5]):
+        with pytest.raises(IndexError, match="rows must be numbers or a mask of the 30 rows"):
+            votes.take(wrong)
+
+
+def test_missing_names_are_refused():
+    for place, what in enumerate(("rows", "labels", "sources")):
+        for none in (None, np.nan, pd.NA):
+            table = [[1, 2, 3], ["a", "b", "a"], ["s", "s", "t"], [1, 0, None]]
+            table[place][1] = none
+            with pytest.raises(ValueError, match=f"{what} must not be missing, got .* in row 1"):
+                Votes.from_long(*table)
+    with pytest.raises(ValueError, match="labels must not be missing, got None in row 1"):
+        Votes.from_sets({"s": [["joy", None]]})
+
+
+def test_votes_cannot_be_changed():
+    _, votes = some_votes()
+    for array in (votes.values, votes.rows, votes.labels, votes.sources):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 5

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.utils import check_consistent_length
 
 from plurilabel._core.blocks import dense, on_host
 from plurilabel._core.compat import check_sample_weight, safe_indexing
@@ -55,12 +56,13 @@ def soft_copies(X: Any, y: Any, sample_weight: Any = None) -> tuple[Any, Any, An
     >>> weights
     array([0.25, 0.5 , 0.25, 1.  ])
     """
-    rows, Y, weights = copied_rows(y, sample_weight)
+    rows, Y, weights = copied_rows(X, y, sample_weight)
     return safe_indexing(X, rows), Y, weights
 
 
-def copied_rows(y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
+def copied_rows(X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
     """Row number, labels and weight of each copy."""
+    check_consistent_length(X, y)
     P, unknown = _probabilities(y), known_part(y)[1]
     rows, Y, weights = _layers(P, _cell_weights(sample_weight, P, unknown))
     if column_names(y) is not None:
@@ -91,7 +93,10 @@ def is_soft(y: Any) -> bool:
 
 def _probabilities(y: Any) -> NDArray[np.float64]:
     """Soft labels as a dense matrix; 0 where they are unknown."""
-    n, q = y.shape if hasattr(y, "shape") else np.shape(y)
+    shape = y.shape if hasattr(y, "shape") else np.shape(y)
+    if len(shape) != 2:
+        raise ValueError(f"y must be a matrix (n, q), got {len(shape)} dimension(s)")
+    n, q = shape
     check_size(
         "soft labels", f"{n:,} rows and {q:,} labels", memory=8.0 * n * q,
         instead="labels of 0 and 1 for the rows that are certain",

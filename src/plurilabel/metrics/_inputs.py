@@ -50,7 +50,7 @@ def check_predicted(
     Y_known, unknown = known_part(Y_true)
     Y = check_true(Y_known)
     Z = check_labels(Y_pred, name=name)
-    _check_same(Y_true, Y, Y_pred, Z, name)
+    check_same(Y_true, Y, Y_pred, Z, name)
     return (Y, Z) if unknown is None else (UnknownLabels(Y, unknown), Z)
 
 
@@ -72,7 +72,7 @@ def check_scored(
     S: ScoreMatrix = check_scores(scores)
     if sparse.issparse(S):
         S = sparse.csr_array(S)
-    _check_same(Y_true, Y, scores, S, "scores")
+    check_same(Y_true, Y, scores, S, "scores")
     if unknown is None:
         return Y, S
     if sparse.issparse(S):
@@ -133,7 +133,8 @@ def refuse_labels(scores: Any) -> None:
         )
 
 
-def _check_same(Y_true: Any, Y: Any, other_given: Any, other: Any, name: str) -> None:
+def check_same(Y_true: Any, Y: Any, other_given: Any, other: Any, name: str) -> None:
+    """Refuse another shape than that of Y_true, or its columns in another order."""
     if (shape := tuple(Y.shape)) != (got := tuple(other.shape)):
         raise ValueError(f"{name} must have the shape of Y_true, {shape}, got {got}")
     names, other_names = column_names(Y_true), column_names(other_given)

@@ -10,11 +10,12 @@ from numpy.typing import ArrayLike
 from scipy.stats import t as student
 from sklearn.utils import check_random_state
 
-from plurilabel._core.base import check_labels
+from plurilabel._core.base import check_labels, column_names
 from plurilabel._core.blocks import dense
 from plurilabel._core.scores import check_count
 from plurilabel._core.unknown import known_part
 from plurilabel.metrics._evaluate import Evaluation, checked_inputs
+from plurilabel.metrics._inputs import check_same
 
 _SEEDS = np.iinfo(np.int32).max
 
@@ -98,10 +99,12 @@ def prediction_powered(
     machine = dense(check_labels(Y_machine, name="Y_machine"))
     filled, unknown = known_part(Y_true)
     truth = dense(check_labels(filled, name="Y_true"))
-    if truth.shape != machine.shape:
-        raise ValueError(
-            f"Y_machine must have the shape of Y_true, {truth.shape}, got {machine.shape}"
-        )
+    check_same(Y_true, truth, Y_machine, machine, "Y_machine")
+    named = Y_machine if column_names(Y_true) is None else Y_true
+    for name, given in (("scores", scores), ("labels", labels)):
+        if given is not None:
+            matrix = given if hasattr(given, "shape") else np.asarray(given)
+            check_same(named, truth, given, matrix, name)
     gone = np.zeros(len(truth), dtype=bool) if unknown is None else dense(unknown).any(axis=1)
     audited, others = np.flatnonzero(~gone), np.flatnonzero(gone)
     if min(len(audited), len(others)) < 2:
@@ -132,17 +135,14 @@ def _part(
     Y: Any, rows: Any, scores: Any, labels: Any, top: Any, bootstrap: int, seed: int
 ) -> tuple[dict[str, float], dict[str, Any]]:
     """Measures of some rows, and their values in bootstrap samples."""
-    S, Z = (None if given is None else _rows_of(given, rows, len(Y)) for given in (scores, labels))
+    S, Z = (None if given is None else _rows_of(given, rows) for given in (scores, labels))
     given = checked_inputs("prediction_powered", Y[rows], S, Z, top, None)
     values = {measure.name: given.value(measure) for measure in given.measures}
     return values, given.samples(bootstrap, seed)
 
 
-def _rows_of(matrix: Any, rows: Any, n: int) -> Any:
-    matrix = matrix if hasattr(matrix, "tocsr") else np.asarray(matrix)
-    if matrix.shape[0] != n:
-        raise ValueError(f"predictions must have the {n} rows of Y_true, got {matrix.shape[0]}")
-    return matrix[rows]
+def _rows_of(matrix: Any, rows: Any) -> Any:
+    return (matrix.tocsr() if hasattr(matrix, "tocsr") else np.asarray(matrix))[rows]
 
 
 def _combined(n: int, true: Any, machine: Any, others: Any) -> tuple[float, float]:

@@ -19,7 +19,7 @@ from plurilabel._core.labels import check_labels
 from plurilabel._core.unknown import known_part
 from plurilabel.votes._em import Expected, Model, Problem, maximise_posterior
 from plurilabel.votes._fused import Fused
-from plurilabel.votes._votes import Floats, Votes
+from plurilabel.votes._votes import Floats, Votes, by_label
 
 _CONSTRAINTS: dict[str, list[Any]] = {
     "method": [StrOptions({"majority", "weighted", "dawid-skene", "joint"})],
@@ -68,9 +68,12 @@ def fuse(
             rates on all; and sources that copy each other are found and do not count several
             times.
     known : array-like of shape (n, q), optional
-        Labels that are known to be right: 0, 1, and NaN where they are not known. They are kept,
-        the sources are judged by them, and the probabilities of all other cells are calibrated:
-        a line of their log-odds is fitted to the known ones, shrunk towards no change.
+        Labels that are known to be right: 0, 1, and NaN where they are not known; the columns of
+        a data frame are matched by name. They are kept, the sources are judged by them, and the
+        probabilities of all other cells are calibrated: a line of their log-odds is fitted to
+        the known ones, shrunk towards no change. Labels known only where they are present, or
+        only where they are not, take no part in the calibration: such cells were not drawn at
+        random.
     n_components : int, default=8
         For ``"joint"``; at most the number of rows.
     copies : bool, default=True
@@ -125,7 +128,7 @@ def fuse(
         raise TypeError(f"votes must be Votes, got {type(votes).__name__}")
     if not len(votes):
         raise ValueError("votes must hold at least one vote, got none")
-    sure = _known_cells(known, votes.shape)
+    sure = _known_cells(known, votes)
     alone = np.arange(len(votes.source_names))
     path = np.empty(0)
     problem = Problem(votes, sure, alone)
@@ -141,9 +144,9 @@ def fuse(
         groups, weights = fit.copying() if joint and copies else (alone, np.ones(len(alone)))
         problem, model, _, path = fit(groups, K, weights, pooled=joint)
         p = problem.expect(model, clamp=False).p
-    line = _calibration(p, sure)
-    if line != (0.0, 1.0):
-        p = expit(line[0] + line[1] * _log_odds(p))
+    judged = (np.nanmin(sure, axis=0, initial=1) == 0) & (np.nanmax(sure, axis=0, initial=0) == 1)
+    line = _calibration(p[:, judged], sure[:, judged])
+    p[:, judged] = expit(line[0] + line[1] * _log_odds(p[:, judged]))
     names = np.asarray(votes.source_names, dtype=object)
     copying = [np.flatnonzero(problem.groups == g) for g in np.unique(problem.groups)]
     return Fused(
@@ -152,11 +155,12 @@ def fuse(
     )  # fmt: skip
 
 
-def _known_cells(known: Any, shape: tuple[int, int]) -> Floats:
+def _known_cells(known: Any, votes: Votes) -> Floats:
     """Known labels as 0 and 1, NaN elsewhere."""
+    shape = votes.shape
     if known is None:
         return np.full(shape, np.nan)
-    filled, unknown = known_part(known)
+    filled, unknown = known_part(by_label(known, votes.label_names, "known"))
     labels = dense(check_labels(filled, name="known")).astype(np.float64)
     if labels.shape != shape:
         raise ValueError(f"known must have the shape of the votes, {shape}, got {labels.shape}")

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plurilabel._core.compat import import_extra
+from plurilabel._core.scores import check_count
 from plurilabel.metrics import PerLabel
 from plurilabel.votes._votes import Floats, Votes
 
@@ -52,11 +53,13 @@ class Fused:
 
     def labels(self, cut: float = 0.5) -> NDArray[np.int8]:
         """The 0/1 matrix (n, q) of the labels with a probability above the cut."""
+        if not 0 <= cut <= 1:
+            raise ValueError(f"cut must be between 0 and 1, got {cut!r}")
         return (self.probabilities > cut).astype(np.int8)
 
     def least_certain(self, k: int) -> NDArray[np.int64]:
         """The k rows with the lowest mean certainty: the first to look at."""
-        return np.argsort(self.certainty.mean(axis=1), kind="stable")[:k]
+        return np.argsort(self.certainty.mean(axis=1), kind="stable")[: check_count(k, "k")]
 
     def vote_proba(self) -> Floats:
         """Probability that one more source of the same kind says yes (n, q).

@@ -6,15 +6,17 @@ import fnmatch
 import json
 import os
 from collections.abc import Sequence
+from contextlib import suppress
+from numbers import Real
 from typing import Any
 
 import numpy as np
 
 from plurilabel._core.blocks import is_missing
-from plurilabel._core.words import listed, similar
+from plurilabel._core.words import NO_YES, listed, similar
 from plurilabel.io import FileFormatError
 from plurilabel.io.shared import open_frame, opened
-from plurilabel.votes._votes import Votes
+from plurilabel.votes._votes import Votes, named
 
 
 def read_votes(
@@ -50,7 +52,7 @@ def read_votes(
     row : str
         Column that identifies the row, such as an id or the text.
     label, source, value, answer : str, optional
-        Columns of the table, as above.
+        Columns of the table, as above. A value is a number, or a word such as yes or no.
     sources : sequence of str or str, optional
         Columns of sources, or a pattern of their names such as ``"annotator_*"``.
     cut : float, optional
@@ -74,7 +76,11 @@ def read_votes(
     array([[0.1 , 0.95],
            [1.  , 0.  ]])
     """
+    if cut is not None and not (isinstance(cut, Real) and np.isfinite(cut)):
+        raise ValueError(f"cut must be a finite number, got {cut!r}")
     if row is None:
+        if hasattr(path, "columns") or any((label, source, value, answer, sources)):
+            raise ValueError("row must name the column of the table that identifies the row")
         return _label_studio(path, label_names)
     frame = open_frame(path, as_text=[answer] if answer else ()).frame
     if isinstance(sources, str):
@@ -101,7 +107,11 @@ def read_votes(
 
 def _graded(column: Any, cut: float | None) -> Any:
     """Values of a column; with a cut, whether they are above it."""
-    v = column.to_numpy(dtype=np.float64, na_value=np.nan)
+    said = [NO_YES.get(v.lower(), v) if isinstance(v, str) else v for v in column]
+    try:
+        v = np.array([np.nan if is_missing(x) else x for x in said], dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"column {column.name!r} must hold numbers, yes or no: {error}") from None
     return v if cut is None else np.where(np.isnan(v), np.nan, v > cut)
 
 
@@ -109,6 +119,7 @@ def _answers(rows: Any, sources: Any, answers: Any, label_names: Sequence[str] |
     """Votes of a line per row and source; several answers of a source are averaged."""
     said: dict[tuple[Any, str], list[Any]] = {}
     place: dict[Any, int] = {}
+    rows, sources = named(rows, "rows"), named(sources, "sources")
     for i, (row, source, text) in enumerate(zip(rows, sources, answers)):
         place.setdefault(row, len(place))
         said.setdefault((row, str(source)), []).append(_parsed(text, i))
@@ -118,30 +129,28 @@ def _answers(rows: Any, sources: Any, answers: Any, label_names: Sequence[str] |
         for name in names
         for k in range(most)
     }
-    every = [one for given in answers_of.values() for one in given if one is not None]
-    labels = sorted({str(x) for one in every for x in one}) if label_names is None else label_names
     numbered = {f"{k} {name}": given for (name, k), given in answers_of.items()}
-    votes = Votes.from_sets(numbered, label_names=labels, row_names=list(place))
+    votes = Votes.from_sets(numbered, label_names=label_names, row_names=list(place))
     number = np.array([names.index(name) for name, _ in answers_of])
     return Votes(
         votes.rows, votes.labels, number[votes.sources], votes.values,
-        row_names=votes.row_names, label_names=labels, source_names=names,
+        row_names=votes.row_names, label_names=votes.label_names, source_names=names,
     )  # fmt: skip
 
 
 def _parsed(text: Any, i: int) -> Any:
     """A list or an object of JSON; None where there is nothing."""
-    if not isinstance(text, str) or not text.strip():
-        return None if isinstance(text, str) or is_missing(text) else text
-    try:
-        found = json.loads(text)
-    except (ValueError, RecursionError):
-        found = text
-    if found is None or isinstance(found, list | dict):
+    if is_missing(text) or (isinstance(text, str) and not text.strip()):
+        return None
+    found = text
+    if isinstance(text, str):
+        with suppress(ValueError, RecursionError):
+            found = json.loads(text)
+    if found is None or isinstance(found, list | tuple | set | frozenset | dict | np.ndarray):
         return found
     raise ValueError(
         f"answer must be a JSON list of labels or an object of probabilities in row {i}, got "
-        f"{text[:60]!r}"
+        f"{str(text)[:60]!r}"
     )
 
 
@@ -159,12 +168,13 @@ def _label_studio(path: Any, label_names: Sequence[str] | None) -> Votes:
         for one in [*task.get("annotations", ()), *task.get("predictions", ())]:
             if one.get("was_cancelled"):  # skipped
                 continue
-            chosen = [
-                choice
-                for result in one.get("result", ())
-                if result.get("type") == "choices"
-                for choice in result["value"]["choices"]
-            ]
+            results = [r for r in one.get("result", ()) if r.get("type") == "choices"]
+            choices = [(r.get("value") or {}).get("choices") for r in results]
+            if not all(isinstance(one, list) for one in choices):
+                raise FileFormatError(
+                    path, None, f"expected choices in a result of task {i}, got none"
+                )
+            chosen = sum(choices, [])
             answers.setdefault(_author(one), [None] * len(tasks))[i] = chosen
     if not answers:
         what = listed(["annotations", "predictions"])

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from plurilabel._core.blocks import dense, is_missing
 from plurilabel._core.compat import import_extra
-from plurilabel._core.labels import column_names, names_or_default
+from plurilabel._core.labels import column_names, default_label_names, names_or_default
 from plurilabel._core.words import check_unicode, counted, first_repeated
 from plurilabel.metrics import PerLabel
 
@@ -22,7 +22,8 @@ class Votes:
 
     A vote is what one source says of one label of one row: 1 for yes, 0 for no, a probability in
     between if the source is not sure. A source that says nothing of a label abstains, which is
-    not a no. Votes are made by :meth:`from_long`, :meth:`from_wide`, :meth:`from_sets`,
+    not a no. A source that votes on a cell several times counts once, with the mean of its votes.
+    Votes are made by :meth:`from_long`, :meth:`from_wide`, :meth:`from_sets`,
     :meth:`from_matrices` and :meth:`from_functions`, or read by
     :func:`plurilabel.votes.read_votes`.
 
@@ -74,11 +75,21 @@ class Votes:
         v = _checked_values(values)
         sizes = (*self.shape, len(self.source_names))
         at = [np.asarray(a, dtype=np.int64) for a in (rows, labels, sources)]
+        for name, a, size in zip(("rows", "labels", "sources"), at, sizes):
+            if a.shape != v.shape or v.ndim != 1:
+                raise ValueError(
+                    f"{name} and values must be one number per vote each, got shapes {a.shape} and {v.shape}"
+                )
+            if len(a) and not 0 <= a.min() <= a.max() < size:
+                raise ValueError(
+                    f"{name} must be from 0 to {size - 1}, got {a.min()} to {a.max()}"
+                )
         key = np.ravel_multi_index((at[0], at[1], at[2]), sizes) if len(v) else at[0]
         kept, place = np.unique(key, return_inverse=True)
-        # a source that votes twice counts once, with the mean of what it said
         self.values: Floats = np.bincount(place, v) / np.bincount(place) if len(v) else v
         self.rows, self.labels, self.sources = np.unravel_index(kept, sizes)
+        for array in (self.values, self.rows, self.labels, self.sources):
+            array.flags.writeable = False  # they have been checked, once
 
     # made from ---------------------------------------------------------------------------
 
@@ -88,18 +99,21 @@ class Votes:
     ) -> Self:
         """Votes of a long table: for each vote its row, label, source and value.
 
-        Missing values are abstentions. Rows are in the order in which they first occur; labels
-        and sources are sorted.
+        Missing values are abstentions; rows, labels and sources must not be missing. Rows are in
+        the order in which they first occur; labels and sources are sorted.
         """
-        numbers, row_names = _numbered(rows)
-        columns = [np.asarray([str(name) for name in names]) for names in (labels, sources)]
+        numbers, row_names = _numbered(named(rows, "rows"))
+        columns = [
+            np.asarray([str(name) for name in named(names, what)])
+            for what, names in (("labels", labels), ("sources", sources))
+        ]
         (label_names, label), (source_names, source) = (
             np.unique(column, return_inverse=True) for column in columns
         )
         v = _as_floats(values)
-        lengths = {len(numbers), len(label), len(source), len(v)}
-        if len(lengths) > 1:
-            raise ValueError(f"a long table must have columns of one length, got {lengths}")
+        shapes = [a.shape for a in (numbers, label, source, v)]
+        if len(set(shapes)) > 1:
+            raise ValueError(f"a long table must have columns of one length, got shapes {shapes}")
         said = ~np.isnan(v)
         return cls(
             numbers[said], label[said], source[said], v[said],
@@ -173,16 +187,30 @@ class Votes:
         row_names: Sequence[Any] | None = None,
     ) -> Self:
         """Votes of sources that have a matrix (n, q) each: 0/1 or ``predict_proba``, NaN where
-        they abstain.
+        they abstain. Data frames are matched by the names of their columns, if they have any, and
+        must have the same index.
         """
+        if label_names is None:
+            label_names = next(filter(None, map(column_names, matrices.values())), None)
+        if label_names is not None:
+            matrices = {
+                name: by_label(M, label_names, f"matrices[{name!r}]")
+                for name, M in matrices.items()
+            }
+        indexes = [list(M.index) for M in matrices.values() if hasattr(M, "iloc")]
+        if any(index != indexes[0] for index in indexes):
+            raise ValueError(
+                "matrices must have the same index, got different ones: reorder their rows, or "
+                "drop it by reset_index(drop=True) if they are in the same order"
+            )
         found = {name: _as_floats(dense(M)) for name, M in matrices.items()}
         shapes = {M.shape for M in found.values()}
         if len(shapes) != 1 or len(shape := shapes.pop()) != 2:
             raise ValueError(f"matrices must be of one shape (n, q), got {sorted(shapes)}")
         V = np.stack(list(found.values()))
         sources, rows, labels = np.nonzero(~np.isnan(V))
-        if label_names is None:
-            label_names = column_names(next(iter(matrices.values())))
+        if row_names is not None and len(row_names) != shape[0]:
+            raise ValueError(f"row_names must have {shape[0]} entries, got {len(row_names)}")
         return cls(
             rows, labels, sources, V[sources, rows, labels],
             row_names=range(shape[0]) if row_names is None else row_names,
@@ -197,9 +225,22 @@ class Votes:
         *,
         label_names: Sequence[str] | None = None,
     ) -> Self:
-        """Votes of labelling functions: ``f(row)`` returns what :meth:`from_sets` takes."""
+        """Votes of labelling functions: ``f(row)`` returns what :meth:`from_sets` takes.
+
+        Functions in a list are sources by their names, which must differ. A row of a pandas data
+        frame is a Series, one of polars a dict.
+        """
         if not isinstance(functions, Mapping):
-            functions = {f.__name__: f for f in functions}
+            names = [_function_name(f) for f in functions]
+            if (twice := first_repeated(names)) is not None:
+                raise ValueError(
+                    f"functions must have distinct names, got {twice!r} twice: name them, as in "
+                    "{'first': f, 'second': g}"
+                )
+            functions = dict(zip(names, functions))
+        if hasattr(rows, "iterrows"):  # data frames would be iterated by their columns
+            rows = [row for _, row in rows.iterrows()]
+        rows = list(rows.iter_rows(named=True) if hasattr(rows, "iter_rows") else rows)
         answers = {name: [f(row) for row in rows] for name, f in functions.items()}
         return cls.from_sets(answers, label_names=label_names)
 
@@ -227,14 +268,19 @@ class Votes:
         return self._where(~np.isin(self.sources, gone), gone)
 
     def take(self, rows: ArrayLike) -> Votes:
-        """The votes on some rows, in the order given."""
-        rows = np.asarray(rows)
-        numbers = np.arange(self.shape[0])[rows]
-        place = np.full(self.shape[0], -1)
-        place[numbers] = np.arange(len(numbers))
-        kept = place[self.rows] >= 0
+        """The votes on some rows, by number or mask, in the order given; a row may be repeated."""
+        n, rows = self.shape[0], np.atleast_1d(np.asarray(rows))
+        try:
+            numbers = np.arange(n)[rows if rows.size or rows.dtype == bool else rows.astype(int)]
+        except IndexError as error:
+            raise IndexError(f"rows must be numbers or a mask of the {n} rows: {error}") from None
+        # votes are sorted by row: those of each are a slice
+        start, end = (np.searchsorted(self.rows, numbers, side) for side in ("left", "right"))
+        size = end - start
+        kept = np.arange(size.sum()) + np.repeat(end - np.cumsum(size), size)
+        place = np.repeat(np.arange(len(numbers)), size)
         return Votes(
-            place[self.rows[kept]], self.labels[kept], self.sources[kept], self.values[kept],
+            place, self.labels[kept], self.sources[kept], self.values[kept],
             row_names=[self.row_names[i] for i in numbers], label_names=self.label_names,
             source_names=self.source_names,
         )  # fmt: skip
@@ -337,6 +383,22 @@ class Votes:
         )  # fmt: skip
 
 
+def by_label(M: Any, label_names: Sequence[str], what: str) -> Any:
+    """A data frame with its columns in the order of the labels; anything else as it is.
+
+    Columns without names, numbered from 0, are taken as they are, and so are those of labels
+    without names.
+    """
+    given, names = column_names(M), list(map(str, label_names))
+    if given is None or given == names or len(given) != len(names):
+        return M
+    if sorted(given) == sorted(names):
+        return M[[M.columns[given.index(name)] for name in names]]
+    if given == list(map(str, range(len(given)))) or names == default_label_names(len(names)):
+        return M
+    raise ValueError(f"{what} must have the columns {names[:5]}, got {given[:5]}")
+
+
 def _as_floats(values: Any) -> Floats:
     """Numbers, NaN for all that is missing."""
     if isinstance(values, list | tuple) or str(getattr(values, "dtype", "")) == "object":
@@ -345,8 +407,8 @@ def _as_floats(values: Any) -> Floats:
         values = np.array(flat, dtype=object).reshape(values.shape)
     try:
         return np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ValueError("votes must be numbers from 0 to 1, got text") from None
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"votes must be numbers from 0 to 1, got text: {error}") from None
 
 
 def _checked_values(values: ArrayLike) -> Floats:
@@ -360,6 +422,19 @@ def _checked_values(values: ArrayLike) -> Floats:
     return v
 
 
+def named(names: Any, what: str) -> list[Any]:
+    """Names of rows, labels or sources as a list, none of them missing."""
+    try:
+        names = list(None if isinstance(names, str) else names)
+        missing = any(map(is_missing, set(names)))
+    except TypeError:  # a scalar, or names that are not hashable
+        raise ValueError(f"{what} must be a sequence of names or numbers, got {names!r}") from None
+    if missing:
+        i = next(i for i, name in enumerate(names) if is_missing(name))
+        raise ValueError(f"{what} must not be missing, got {names[i]!r} in row {i}")
+    return names
+
+
 def _numbered(keys: Iterable[Any]) -> tuple[NDArray[np.int64], list[Any]]:
     """The number of each key in the order in which they first occur, and the keys."""
     place: dict[Any, int] = {}
@@ -367,12 +442,17 @@ def _numbered(keys: Iterable[Any]) -> tuple[NDArray[np.int64], list[Any]]:
     return np.asarray(numbers, dtype=np.int64), list(place)
 
 
+def _function_name(f: Any) -> str:
+    f = getattr(f, "func", f)  # functools.partial
+    return str(getattr(f, "__name__", type(f).__name__))
+
+
 def _answer(one: Any) -> Any:
     """A set of texts, a mapping, or None for an abstention."""
     if isinstance(one, Mapping):
-        return {str(name): p for name, p in one.items()}
+        return dict(zip(map(str, named(one, "labels")), _as_floats(list(one.values()))))
     if isinstance(one, list | tuple | set | frozenset | np.ndarray):
-        return {str(name) for name in one}
+        return set(map(str, named(one, "labels")))
     if is_missing(one):
         return None
     raise ValueError(f"an answer must be a set of labels, a mapping or None, got {one!r}")

@@ -79,7 +79,7 @@ class TransformationClassifier(MetaEstimatorMixin, ProbabilisticClassifier, Scor
 
     def _copies(self, X: Any, y: Any, params: dict[str, Any]) -> tuple[Any, Any, dict[str, Any]]:
         """Weighted copies of rows with soft labels; those of a row stay in one fold."""
-        rows, Y, weights = copied_rows(y, params.get("sample_weight"))
+        rows, Y, weights = copied_rows(X, y, params.get("sample_weight"))
         params = {name: value for name, value in params.items() if name != "sample_weight"}
         if self._has_splits() and params.get("groups") is None:
             params["groups"] = np.arange(len(y) if hasattr(y, "__len__") else y.shape[0])
