@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from plurilabel import models
+from plurilabel import BinaryRelevance, models
 from plurilabel.cli import _refine
 from plurilabel.models import load_model
 from plurilabel.models._refine import GUARANTEES
@@ -105,3 +105,30 @@ def test_calibrate_and_guarantee(run, films, tmp_path):
     assert done.status == 1 and "was trained on these very rows" in done.err
     with pytest.raises(ValueError, match="kind must be one of recall, .*, got 'all'"):
         models.guarantee(load_model(model), rows, "all")
+
+
+def test_calibration_keeps_no_guarantee_that_it_breaks(films):
+    model, rows = load_model(films / "m.skops"), pd.read_csv(films / "checked.csv")
+    with pytest.raises(ValueError, match="calibrate first, then guarantee; got one of 'recall'"):
+        models.calibrate(models.guarantee(model, rows), rows)
+    both = models.guarantee(models.calibrate(model, rows), rows, alpha=0.05)
+    assert both.evaluate(both.read(rows, with_labels=True))[0]["recall"] >= 0.95
+    assert models.calibrate(model, rows).notes["threshold"] is None
+    with pytest.raises(TypeError, match=r"must be a Model, got BinaryRelevance; Model.of"):
+        models.calibrate(BinaryRelevance(None), rows)
+
+
+@pytest.mark.parametrize("kind", ["recall", "subset", "misses"])
+def test_guarantee_with_a_confidence(run, films, tmp_path, kind):
+    model, data = films / "m.skops", films / "checked.csv"
+    options = ("--kind", kind, "--delta", "0.05", "--alpha", "0.2")
+    done = run("guarantee", model, data, *options, "-o", tmp_path / "g.skops")
+    assert "that fails with a probability of at most 5%" in done.out
+    strategy = load_model(tmp_path / "g.skops").estimator.strategy_
+    rows = pd.read_csv(data)
+    mean_only = models.guarantee(load_model(model), rows, kind, alpha=0.2).estimator.strategy_
+    assert strategy.cut_ < mean_only.cut_  # the bound is stricter than the mean
+    with pytest.raises(ValueError, match="'delta' parameter of RiskControl"):
+        models.guarantee(load_model(model), rows, kind, delta=7)
+    with pytest.raises(ValueError, match="delta must be None for kind='labels', got 0.1"):
+        models.guarantee(load_model(model), rows, "labels", delta=0.1)

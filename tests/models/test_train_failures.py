@@ -56,3 +56,28 @@ def test_of_the_automatic_learners_those_that_fail_are_left_out(
         ((name, why),) = model.notes["report"]["left_out"].items()
         assert why == "it failed: KeyError: 'column'" and f"Left out: {name}, {why}" in notes
         assert model.notes["learned_rows"] == "all"
+
+
+@pytest.mark.parametrize(
+    ("place", "options", "problem"),
+    [
+        ("taken/r.html", {}, "report cannot be written to .*taken.r.html: Not a directory"),
+        ("", {}, "report cannot be written to .*: it is a folder"),
+        ("r.html", {"holdout": 0}, "about held-out rows: holdout must be above 0, got 0"),
+    ],
+)
+def test_a_report_that_cannot_be_written_is_refused_first(tmp_path, place, options, problem):
+    (tmp_path / "taken").touch()
+    events, data = [], make_multilabel(30, 3, 2, random_state=0)
+    with pytest.raises(ValueError, match=problem):
+        train(data, learner=MLkNN(2), report=tmp_path / place, progress=events.append, **options)
+    assert not events
+
+
+def test_too_few_rows_for_a_report(tmp_path):
+    events, data = [], make_multilabel(8, 3, 2, random_state=0)
+    page = tmp_path / "new" / "r.html"
+    train(data, learner=MLkNN(2), report=page, progress=events.append)
+    assert "Note: no report is written, with nothing held out of only 8 rows" in map(str, events)
+    train(make_multilabel(30, 3, 2, random_state=0), learner=MLkNN(2), report=page)
+    assert page.exists()

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from plurilabel import FunctionEncoder
+from plurilabel.text import _vector_cache, make_encoder
 from plurilabel.text._vector_cache import encoded
 
 TEXTS = ["a red day", "night", "a red day", "", "blue"]
@@ -92,6 +93,7 @@ def test_several_processes_share_a_cache(tmp_path):
         (lambda texts: lengths(texts)[1:], "a vector for each of 2 texts, got shape"),
         (lambda texts: [1.0] * len(texts), "a vector for each of 2 texts, got shape"),
         (lambda texts: [[np.nan]] * len(texts), "must return finite numbers"),
+        (lambda _: [[1.0], [1.0, 2.0]], r"an array of shape \(2, d\), got list that is not one"),
     ],
 )
 def test_wrong_answers_are_refused(answer, problem):
@@ -115,3 +117,64 @@ def test_other_dimensions_than_in_fit(tmp_path):
 def test_a_cache_needs_a_name(tmp_path):
     with pytest.raises(ValueError, match="name must say which model the vectors in cache are of"):
         FunctionEncoder(lengths, cache=str(tmp_path)).fit(TEXTS)
+
+
+def filled(file, *statements):
+    """A file of vectors of "a" and "b", changed by statements."""
+    encoded(["a", "b"], lengths, batch_size=2, model="m", cache=file.parent)
+    with sqlite3.connect(file) as store:
+        for statement in statements:
+            store.execute(statement)
+    store.close()
+
+
+def cut(file):
+    filled(file)
+    file.write_bytes(file.read_bytes()[:5000])
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda file: file.write_bytes(b"no database" * 100),
+        cut,
+        lambda file: filled(file, "DROP TABLE vectors", "CREATE TABLE vectors (a, b, c)"),
+        lambda file: filled(file, "UPDATE vectors SET v = x'0000c07f0000c07f'"),
+        lambda file: filled(file, "UPDATE vectors SET v = x'000000'"),
+        lambda file: filled(file, "UPDATE vectors SET v = 'text'"),
+        lambda file: filled(file, "UPDATE vectors SET v = NULL"),
+        lambda file: file.mkdir(),
+    ],
+    ids=["garbage", "cut", "columns", "nan", "short", "text", "null", "folder"],
+)
+def test_a_damaged_cache_is_named(tmp_path, damage):
+    damage(tmp_path / "vectors.sqlite")
+    with pytest.raises(ValueError, match=r"kept in .*vectors\.sqlite: .*; choose another folder"):
+        encoded(["a", "b"], lengths, batch_size=2, model="m", cache=tmp_path)
+
+
+def test_a_cache_that_is_a_file_or_locked(tmp_path, monkeypatch):
+    (tmp_path / "taken").touch()
+    with pytest.raises(ValueError, match="vectors cannot be kept in .*taken"):
+        encoded(["a"], lengths, batch_size=2, model="m", cache=tmp_path / "taken")
+    filled(tmp_path / "vectors.sqlite")
+    monkeypatch.setattr(_vector_cache, "PATIENCE", 0.01)
+    other = sqlite3.connect(tmp_path / "vectors.sqlite", isolation_level=None)
+    other.execute("BEGIN EXCLUSIVE")
+    with pytest.raises(ValueError, match="vectors cannot be kept in .*: database is locked"):
+        encoded(["a"], lengths, batch_size=2, model="m", cache=tmp_path)
+    other.close()
+
+
+@pytest.mark.parametrize("size", [1e20, 1e-24, 1e-40])
+def test_huge_and_tiny_vectors_get_length_one(size):
+    vectors = FunctionEncoder(lambda texts: [[3 * size, 4 * size]] * len(texts)).fit_transform(
+        ["a"]
+    )
+    np.testing.assert_allclose(vectors, [[0.6, 0.8]], rtol=1e-4)
+
+
+@pytest.mark.parametrize("name", [None, "", 3])
+def test_names_of_encoders(name):
+    with pytest.raises(ValueError, match="name must be 'static', a folder or the name of a model"):
+        make_encoder(name)

@@ -134,3 +134,8 @@ def test_a_folder_of_model2vec(tmp_path):
     )
     with pytest.raises(ValueError, match="model must be 'wordllama' or a folder, got 'none'"):
         StaticEncoder("none").fit(["red"])
+
+
+def test_half_a_pair_of_surrogates_is_an_unknown_character():
+    vectors = StaticEncoder().fit_transform(["\ud800x", "\ufffdx"])
+    np.testing.assert_array_equal(vectors[0], vectors[1])

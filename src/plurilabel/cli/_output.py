@@ -9,7 +9,6 @@ import os
 import re
 import shlex
 import sys
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,6 +18,7 @@ import click
 from click.core import ParameterSource
 
 from plurilabel._core.words import CONTROLS, printable, similar
+from plurilabel._core.writable import not_writable
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -141,14 +141,8 @@ def check_output(
 
 def check_folder(folder: Path, what: str) -> None:
     """Refuse a folder that cannot be written; of one that is to be made, its parent counts."""
-    while not folder.exists() and folder.parent != folder:
-        folder = folder.parent
-    try:
-        # a trial: permissions do not tell of full disks and file systems that are read-only
-        with tempfile.TemporaryFile(dir=folder) as stream:
-            stream.write(b"trial")
-    except OSError as error:
-        raise UsageError(f"{what} cannot be written: {error.strerror}") from None
+    if why := not_writable(folder):
+        raise UsageError(f"{what} cannot be written: {why}")
 
 
 force_option = click.option(

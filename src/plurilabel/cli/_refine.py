@@ -66,8 +66,9 @@ def calibrate(model: str, data: str, out: Path, force: bool, method: str, **read
     show_default=True, help="The highest share.",
 )  # fmt: skip
 @click.option(
-    "--delta", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.1,
-    show_default=True, help="For discoveries: the probability that the guarantee fails.",
+    "--delta", type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    help="The probability that the guarantee fails: 0.1 for discoveries; by default, recall, "
+    "subset and misses are kept on average only. Not for labels.",
 )  # fmt: skip
 @refining_command
 def guarantee(
@@ -77,7 +78,7 @@ def guarantee(
     force: bool,
     kind: str,
     alpha: float,
-    delta: float,
+    delta: float | None,
     **reading: Any,
 ) -> None:
     """Let a model predict label sets with a guarantee.

@@ -31,6 +31,7 @@ def calibrate(model: Model, rows: Any, *, method: str = "sigmoid") -> Model:
     Parameters
     ----------
     model : Model
+        Without a guarantee, which the new cut would break: calibrate first, then guarantee.
     rows : what :meth:`Model.read` takes, with labels; or ModelRows
         Of a dataset with a published split, the test part.
     method : {"sigmoid", "beta", "temperature", "isotonic", "auto"}, default="sigmoid"
@@ -50,12 +51,22 @@ def calibrate(model: Model, rows: Any, *, method: str = "sigmoid") -> Model:
     >>> calibrate(model, rows)
     Model: CalibratedClassifier, 64 features, 7 labels
     """
+    if "guarantee" in _checked(model).notes:
+        raise ValueError(
+            "model must have no guarantee, since calibration would break it: calibrate first, "
+            f"then guarantee; got one of {model.notes['guarantee']['kind']!r}"
+        )
     wrapper = CalibratedClassifier(model.estimator, method, cv="prefit")
-    return _refined(model, rows, wrapper, {"calibrated": method})
+    return _refined(model, rows, wrapper, {"calibrated": method, "threshold": None})
 
 
 def guarantee(
-    model: Model, rows: Any, kind: str = "recall", *, alpha: float = 0.1, delta: float = 0.1
+    model: Model,
+    rows: Any,
+    kind: str = "recall",
+    *,
+    alpha: float = 0.1,
+    delta: float | None = None,
 ) -> Model:
     """Let a model predict label sets with a guarantee, learned from rows that it has not seen.
 
@@ -71,8 +82,9 @@ def guarantee(
         :class:`~plurilabel.FalseDiscoveryControl`.
     alpha : float, default=0.1
         The highest risk.
-    delta : float, default=0.1
-        For "discoveries": the probability that the risk is higher nevertheless.
+    delta : float, default=None
+        The probability that the risk is higher nevertheless. By default 0.1 for "discoveries",
+        while the first three control the mean risk only. Not for "labels".
 
     Returns
     -------
@@ -90,18 +102,30 @@ def guarantee(
     """
     if kind not in GUARANTEES:
         raise ValueError(f"kind must be one of {', '.join(GUARANTEES)}, got {kind!r}")
-    words = GUARANTEES[kind].format(alpha=alpha, good=1 - alpha)
     strategy: Any
     if kind == "labels":
+        if delta is not None:
+            raise ValueError(f"delta must be None for kind='labels', got {delta!r}")
         strategy = LabelCoverage(alpha)
     elif kind == "discoveries":
+        delta = 0.1 if delta is None else delta
         strategy = FalseDiscoveryControl(alpha, delta=delta)
-        words += f"; that fails with a probability of at most {delta:.0%}"
     else:
-        strategy = RiskControl(alpha, risk=kind)
-    wrapper = ThresholdClassifier(model.estimator, strategy, cv="prefit")
+        strategy = RiskControl(alpha, risk=kind, delta=delta)
+    wrapper = ThresholdClassifier(_checked(model).estimator, strategy, cv="prefit")
+    words = GUARANTEES[kind].format(alpha=alpha, good=1 - alpha)
+    if delta is not None:
+        words += f"; that fails with a probability of at most {delta:.0%}"
     about = {"kind": kind, "alpha": alpha, "words": words}
     return _refined(model, rows, wrapper, {"guarantee": about, "threshold": kind})
+
+
+def _checked(model: Any) -> Model:
+    if not isinstance(model, Model):
+        raise TypeError(
+            f"model must be a Model, got {type(model).__name__}; Model.of(estimator) makes one"
+        )
+    return model
 
 
 def _refined(model: Model, rows: Any, wrapper: Any, notes: dict[str, Any]) -> Model:

@@ -41,6 +41,7 @@ from plurilabel.models._train_data import (
     FEWEST_HELD_OUT,
     are_names,
     are_paths,
+    check_report,
     column_notes,
     dense_if_small,
     guessed,
@@ -142,7 +143,7 @@ def train(
         feature, or a value for each row. Models are measured on later rows than they learn from.
     report : path, default=None
         An HTML page about the held-out rows is written here:
-        :func:`plurilabel.evaluation.write_model_report`.
+        :func:`plurilabel.evaluation.write_model_report`. Not with ``holdout=0``.
     **reading : dict
         Further options for reading a file or a data frame: ``features``, ``drop``, ``tag_sep``,
         ``embeddings`` and so on, as for :func:`plurilabel.io.read_table`.
@@ -173,7 +174,9 @@ def train(
     >>> model.notes["held_out"]["rows"]
     10
     """
-    metrics.get_scorer(measure)  # an error before any work is done
+    metrics.get_scorer(measure)  # errors before any work is done
+    if report is not None:
+        check_report(report, holdout)
     kind: Any = Training
     rows = {"rows": (group, time)} if scheduler is None else {}
     if scheduler is not None:
@@ -336,6 +339,8 @@ class Training(Reporting):
             self.how = f"{counted(len(self.test), 'row')} ({share:.0%}, {kind})"
         self.X, self.Y = safe_indexing(data.X, train), dense_if_small(data.Y[train])
         self.groups = None if data.groups is None else data.groups[train]
+        if self.report is not None and self.test is None:
+            self.tell("note", f"Note: no report is written, with {self.how}")
 
     def folds(self, number: int) -> Any:
         """Folds for ``cv``; those of rows in the order of time are tested on later ones."""

@@ -12,14 +12,26 @@ import numpy as np
 from scipy import sparse
 
 from plurilabel import datasets, io, metrics
+from plurilabel._core.compat import import_extra
 from plurilabel._core.data.dataset import Dataset
 from plurilabel._core.unknown import UnknownLabels, known_part
 from plurilabel._core.words import counted, listed
+from plurilabel._core.writable import not_writable
 from plurilabel.io.shared import as_table, in_order, is_table, is_texts
 
 FEWEST_HELD_OUT = 10  # rows in all: with fewer nothing is held out
 MOST_DENSE = 1e7  # rows times labels: up to this, labels are made dense
 MOST_SCORES = 5e7  # rows times labels: up to this, the constant prediction has scores
+
+
+def check_report(report: Any, holdout: float | None) -> None:
+    """Raise an error if a report could not be written at the end of the training."""
+    if holdout == 0:
+        raise ValueError("report is about held-out rows: holdout must be above 0, got 0")
+    import_extra("jinja2", "a report", "cli")
+    place = Path(report)
+    if why := "it is a folder" if place.is_dir() else not_writable(place.parent):
+        raise ValueError(f"report cannot be written to {place}: {why}")
 
 
 def are_names(labels: Any) -> bool:

@@ -35,6 +35,8 @@ def make_encoder(name: str, **options: Any) -> TextEncoder:
     >>> make_encoder("intfloat/e5-small", cache="vectors")
     TransformerEncoder(cache='vectors', model='intfloat/e5-small')
     """
+    if not isinstance(name, str) or not name:
+        raise ValueError(f"name must be 'static', a folder or the name of a model, got {name!r}")
     if name in ("static", WORDLLAMA):
         return StaticEncoder()
     if _model_type(Path(name)) == "model2vec":

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from plurilabel._core.compat import check_params
 from plurilabel._core.fitted import Declared, count, numbers
+from plurilabel._core.words import is_unicode
 
 PROBES = (
     "The quick brown fox jumps over the lazy dog, 0123456789 times!",
@@ -125,6 +126,8 @@ def as_texts(X: Any) -> list[str]:
             if not _is_missing(cell):
                 raise ValueError(f"X must hold texts, got {_described(cell)} in row {i}")
             cells[i] = ""
+        elif not is_unicode(cell):  # a lone surrogate, which tokenizers do not take
+            cells[i] = cell.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     if not cells:
         raise ValueError("Found array with 0 sample(s) while a minimum of 1 is required.")
     return cells
@@ -142,6 +145,7 @@ def _described(value: Any) -> str:
 
 def unit_rows(vectors: NDArray[Any]) -> NDArray[np.float32]:
     """Rows divided by their length; rows of zeros stay."""
-    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    # in double precision, in which squares of single numbers neither vanish nor overflow
+    lengths = np.linalg.norm(vectors.astype(np.float64), axis=1, keepdims=True)
     scaled = np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0)
     return np.ascontiguousarray(scaled, dtype=np.float32)

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import sqlite3
-from collections.abc import Callable, Sequence
-from contextlib import closing
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 AT_ONCE = 500  # keys in a question: SQLite takes no more than 999 in older versions
+PATIENCE = 60.0  # seconds that another process may take to write
 
 Encode = Callable[[list[str]], NDArray[np.float32]]
 Progress = Callable[[int, int], object]
@@ -37,27 +38,42 @@ def encoded(
     if cache is None:
         known = _encode_missing(wanted, known, encode, batch_size, progress)
     else:
-        folder = Path(cache)
-        folder.mkdir(parents=True, exist_ok=True)
-        with closing(sqlite3.connect(folder / "vectors.sqlite", timeout=60)) as store:
-            with store:
-                store.execute("CREATE TABLE IF NOT EXISTS vectors (k BLOB PRIMARY KEY, v BLOB)")
+        file = Path(cache) / "vectors.sqlite"
+        with _told(file):
+            file.parent.mkdir(parents=True, exist_ok=True)
+            connection = sqlite3.connect(file, timeout=PATIENCE)
+        with closing(connection) as store:
             keys = {text: _key(model, text) for text in wanted}
-            known = _found(store, keys)
+            with _told(file), store:
+                store.execute("CREATE TABLE IF NOT EXISTS vectors (k BLOB PRIMARY KEY, v BLOB)")
+                known = _found(store, keys)
 
             def keep(batch: list[str], vectors: NDArray[np.float32]) -> None:
                 rows = [(keys[text], vector.tobytes()) for text, vector in zip(batch, vectors)]
-                with store:
+                with _told(file), store:
                     store.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?)", rows)
 
             known = _encode_missing(wanted, known, encode, batch_size, progress, keep)
+    kept = "" if cache is None else f" in {cache}"
     widths = sorted({len(vector) for vector in known.values()})
     if len(widths) > 1:
         raise ValueError(
             f"vectors of {model} must have the same length, got lengths {widths}; "
-            "a cache of vectors of another model needs another name"
+            f"a cache of vectors of another model{kept} needs another name"
         )
     return np.stack([known[text] for text in texts])
+
+
+@contextmanager
+def _told(file: Path) -> Iterator[None]:
+    """Errors name the file and say what to do."""
+    try:
+        yield
+    except (sqlite3.Error, OSError) as error:
+        raise ValueError(
+            f"vectors cannot be kept in {file}: {error}; choose another folder as cache, or "
+            "delete the file if it is damaged"
+        ) from error
 
 
 def _encode_missing(
@@ -85,7 +101,13 @@ def _encode_missing(
 
 def _checked(vectors: object, n: int) -> NDArray[np.float32]:
     """What an encoder returned as a matrix of finite numbers, or an error that says what it is."""
-    found = np.asarray(vectors, dtype=np.float32)
+    try:
+        found = np.asarray(vectors, dtype=np.float32)
+    except (ValueError, TypeError) as error:  # lists of several lengths, or no numbers
+        raise ValueError(
+            f"an encoder must return an array of shape ({n}, d), got {type(vectors).__name__} "
+            f"that is not one: {error}"
+        ) from None
     if found.ndim != 2 or len(found) != n or found.shape[1] == 0:
         raise ValueError(f"an encoder must return a vector for each of {n} texts, got shape "
                          f"{found.shape}")  # fmt: skip
@@ -106,5 +128,8 @@ def _found(store: sqlite3.Connection, keys: dict[str, bytes]) -> dict[str, NDArr
         some = every[start : start + AT_ONCE]
         marks = ",".join("?" * len(some))
         for key, vector in store.execute(f"SELECT k, v FROM vectors WHERE k IN ({marks})", some):
+            whole = isinstance(vector, bytes) and vector and len(vector) % 4 == 0
+            if not whole or not np.isfinite(np.frombuffer(vector, dtype=np.float32)).all():
+                raise sqlite3.DatabaseError("it holds a vector that is cut off or not finite")
             found[texts[key]] = np.frombuffer(vector, dtype=np.float32)
     return found

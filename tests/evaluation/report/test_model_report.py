@@ -44,3 +44,18 @@ def test_worst_rows_come_first():
         "row": 8, "text": "b", "missed": ["<sun>"], "added": ["sea"], "right": []
     }  # fmt: skip
     assert (second["row"], second["missed"], second["right"]) == (9, ["<sun>"], ["sea"])
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        ({"labels": None}, "labels must be a 0/1 matrix, the output of predict, got None"),
+        ({"rows": [1]}, "rows must have 4 entries, got 1"),
+        ({"instances": ["a"]}, "instances must have 4 entries, got 1"),
+    ],
+)
+def test_wrong_parts_of_a_page(tmp_path, options, problem):
+    with pytest.raises(ValueError, match=problem):
+        write_model_report(
+            tmp_path / "m.html", Y, np.where(Z, 0.8, 0.3), **{"labels": Z} | options
+        )

@@ -109,3 +109,27 @@ def test_errors_name_the_part(parts):
     empty.mkdir()
     with pytest.raises(FileFormatError, match="expected tables in the folder, got none"):
         io.read(empty, labels="tags")
+
+
+@pytest.mark.parametrize(
+    ("names", "problem"),
+    [
+        (["x", "x", "tags"], "line 1: expected each column name once, got 'x' twice"),
+        (["x", "", "tags"], "column 2 has no name"),
+        (["", "", "tags"], "line 1: expected each column name once, got '' twice"),
+    ],
+)
+@pytest.mark.parametrize("suffix", ["csv", "xlsx"])
+def test_names_of_columns_follow_the_rule_of_csv(tmp_path, names, problem, suffix):
+    path, rows = tmp_path / f"t.{suffix}", pd.DataFrame([names, [1, 2, "a"], [3, 4, "b"]])
+    write = rows.to_csv if suffix == "csv" else rows.to_excel
+    write(path, header=False, index=False)
+    with pytest.raises(ValueError, match=problem):
+        read_table(path, labels="tags")
+
+
+def test_a_column_without_a_name_can_be_dropped_and_text_stays_text(tmp_path):
+    rows = pd.DataFrame([["", 7, "tags"], [1, "007", "a"], [2, "008", "b"]])
+    rows.to_excel(tmp_path / "t.xlsx", header=False, index=False)
+    data = read_table(tmp_path / "t.xlsx", labels="tags", drop=[""], categorical=["7"])
+    assert data.feature_names == ("7_007", "7_008")

@@ -76,13 +76,16 @@ def write_model_report(
     ...     "b &lt; c" in page.read_text()
     True
     """
+    if labels is None:
+        raise ValueError("labels must be a 0/1 matrix, the output of predict, got None")
     measures, table = evaluate(Y_true, scores, labels), per_label(Y_true, scores, labels)
     Y, unknown = known_part(Y_true)
     Y, Z = dense(np.asarray(Y) if hasattr(Y, "columns") else Y), dense(labels)
     names: Any = names_or_default(label_names, Y.shape[1])
     known = np.ones(Y.shape, dtype=bool) if unknown is None else ~dense(unknown)
-    if instances is not None and len(instances) != len(Y):
-        raise ValueError(f"instances must have {len(Y)} entries, got {len(instances)}")
+    for name, given in (("instances", instances), ("rows", rows)):
+        if given is not None and len(given) != len(Y):
+            raise ValueError(f"{name} must have {len(Y)} entries, got {len(given)}")
     S = None if scores is None else dense(scores)
     shown = {
         "title": title,

@@ -9,7 +9,7 @@ from typing import Any
 from plurilabel._core.compat import import_extra
 from plurilabel._core.words import listed
 from plurilabel.io._files import AnyPath, FileFormatError, Format, most_unpacked
-from plurilabel.io._table._frame import Frame, check_columns, table_module
+from plurilabel.io._table._frame import Frame, check_columns, column_names, table_module
 
 
 def _read_excel(path: AnyPath, sheet: str | None, _: Any, as_text: set[str]) -> Frame:
@@ -29,11 +29,16 @@ def _read_excel(path: AnyPath, sheet: str | None, _: Any, as_text: set[str]) -> 
             if sheet is None and len(names) > 1:
                 there = listed([repr(name) for name in names], 10)
                 raise FileFormatError(path, None, f"it has the sheets {there}: choose with sheet=")
-            head = pd.read_excel(book, sheet or 0, nrows=0)
-            check_columns(path, None, head.shape[1])
-            kinds = dict.fromkeys(as_text.intersection(head.columns), str)
-            options = {"dtype": kinds, "keep_default_na": False, "na_values": [""]}
-            frame = pd.read_excel(book, sheet or 0, **options)
+            options = {"sheet_name": sheet or 0, "keep_default_na": False, "na_values": [""]}
+            # pandas numbers names that occur twice or are empty: these are as they are written
+            first = pd.read_excel(book, header=None, nrows=1, dtype=object, **options).fillna("")
+            check_columns(path, 1, first.shape[1])
+            written = column_names(first.to_numpy().ravel(), path, 1)
+            head = pd.read_excel(book, nrows=0, **options).columns
+            kinds = {key: str for key, name in zip(head, written) if name in as_text}
+            frame = pd.read_excel(book, dtype=kinds, **options)
+            written += [""] * (frame.shape[1] - len(written))  # rows may be longer than the first
+            frame = frame.set_axis(written, axis=1)
     except FileFormatError:
         raise
     except Exception as error:  # damaged files lead openpyxl to all kinds of them

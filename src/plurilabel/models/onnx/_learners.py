@@ -42,7 +42,10 @@ from plurilabel.wrappers import (
 )
 
 BOUNDED = ("bpmll", "squared")  # errors of networks that end in tanh
-ADVICE = "Fit with --exportable, or exportable=True, to choose only among what can be exported"
+ADVICE = (
+    "Fit with --exportable, exportable=True or AutoClassifier(leave_out=not_exportable) to choose "
+    "only among what can be exported"
+)
 SURE = 0.95  # what a label set says of its labels, as in AutoClassifier
 TIED = float(np.finfo(np.float64).tiny)  # the margin of labels of the first of equally good sets
 

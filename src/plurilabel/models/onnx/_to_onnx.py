@@ -71,10 +71,11 @@ def to_onnx(model: Model | Any, path: str | os.PathLike[str] | None = None) -> A
 
     Notes
     -----
-    The guide to other tools lists what can be exported: :class:`~plurilabel.AutoClassifier` with
-    all that it tries by default, and most transformations, trees and neighbours, with thresholds
-    that cut one row at a time and scikit-learn's usual steps before them. The files of neighbours
-    hold the training set.
+    The guide to other tools lists what can be exported: most transformations, trees and
+    neighbours, with thresholds that cut one row at a time and scikit-learn's usual steps before
+    them. :class:`~plurilabel.AutoClassifier` may choose what cannot, such as a
+    :class:`~plurilabel.StaticEncoder` for texts, unless fitted with
+    ``leave_out=not_exportable``. The files of neighbours hold the training set.
 
     Words are counted as scikit-learn counts them, also in lower case and whatever the language or
     the locale of the machine. Two letters may be told apart: the Turkish capital I with a dot in
