@@ -46,7 +46,7 @@ from plurilabel.wrappers.automatic._ensemble import (
     estimate,
     mean_scores,
 )
-from plurilabel.wrappers.automatic._portfolio import Candidate, candidates
+from plurilabel.wrappers.automatic._portfolio import WIDE, Candidate, candidates
 from plurilabel.wrappers.automatic._trials import LARGEST, LONGEST
 
 DATA = make_multilabel(120, 6, 4, noise=0.1, random_state=0)
@@ -406,6 +406,20 @@ def test_what_is_tried_suits_the_size():
     assert large[0].name.startswith("linear support vectors")  # the fastest strong one comes first
     assert {one.name for one in large if one.memory > LARGEST} >= {"extra trees"}
     assert "extra trees for label sets" in {one.name for one in tried} - costs.keys()
+
+
+def test_slow_learners_are_not_tried_on_wide_sparse_features():
+    labels = np.tile(Y[:20], (10, 1))
+    narrow, wide = (
+        {one.name for one in candidates(sparse.eye_array(200, d, format="csr"), labels, "full", 0)}
+        for d in (WIDE, WIDE + 1)
+    )
+    slow = ("support vectors", "extra trees", "chains", "network", "BP-MLL")
+    assert narrow - wide == {name for name in narrow if name.startswith(slow)}
+    assert {"random forest", "gradient boosting", "ML-kNN, cosine"} < wide
+    many = np.tile(labels, (1, 200))  # a forest would be larger than it is worth
+    X_wide = sparse.eye_array(200, WIDE + 1, format="csr")
+    assert "random forest" not in {one.name for one in candidates(X_wide, many, "full", 0)}
 
 
 @pytest.mark.parametrize("is_sparse", [False, True])

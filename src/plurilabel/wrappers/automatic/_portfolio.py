@@ -1,9 +1,9 @@
 """The learners that are tried, by size and kind of the data, and what a fit of each may cost.
 
 Costs are seconds on one core, roughly, fitted by eye to processor times on Emotions, Yeast, Image,
-Scene, Medical, Slashdot, Reuters-K500, Bibtex, 20NG and Tmc2007-500. They decide in which order
-learners are tried, and which are not tried at all; where there is a time limit, they are corrected
-by the times of those that were tried.
+Scene, Medical, Slashdot, Reuters-K500, Bibtex, 20NG, Tmc2007-500 and texts. They decide in which
+order learners are tried, and which are not tried at all; where there is a time limit, they are
+corrected by the times of those that were tried.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ from plurilabel.learners.transformation import BinaryRelevance, EnsembleOfChains
 from plurilabel.wrappers._imputed import ImputedLabels
 
 QUICK = 3.0  # seconds, for a portfolio that is to be quick
-LARGE = 2e8  # bytes of a forest for label sets
+LARGE = 2e8  # bytes of a forest for label sets, or of one for wide features
+WIDE = 5000  # sparse features, as words and their parts are
 
 
 @dataclass(frozen=True)
@@ -106,6 +107,8 @@ def for_known_labels(learner: Any) -> Any:
     return ImputedLabels(learner)
 
 
+# with wide features these take most of the time, and gain little or nothing
+_NOT_WIDE = ("support vectors", "extra trees", "chains", "network", "BP-MLL")
 _QUICK = ("ML-kNN", "ML-kNN, cosine", "logistic regression, C=0.1", "logistic regression, C=1")
 
 
@@ -158,15 +161,16 @@ def _for_dense(s: Size, seed: int) -> list[Candidate]:
 
 
 def _for_sparse(s: Size, seed: int) -> list[Candidate]:
-    search, boosted = 0.1 + 2.5e-10 * s.n * s.stored, 0.7 + 5.5e-6 * s.n * s.q
+    search = 0.1 + 2.5e-10 * s.n * s.stored
+    boosted = 0.7 + 5.5e-6 * s.n * s.q + 6e-7 * s.stored * s.q**0.5
     linear = s.q * (0.005 + 8e-8 * s.stored)
-    kernel = 4e-9 * s.n * s.stored
+    kernel, by_label = 4e-9 * s.n * s.stored, _units(BinaryRelevance(SVC(C=3)))
     neighbours = MLkNN(min(10, s.n // 4), metric="cosine")
     chains = _units(EnsembleOfChains(_logistic(10.0), random_state=seed))
     logistic_sets = LabelPowerset(OneVsAllLinear(loss="logistic", C=30.0))
     kernel_sets, kernel_cost = _units(LabelPowerset(SVC(C=10))), 4e-9 * s.n**2 * s.sets
     sets_cost = 3e-8 * s.sets * (s.stored + 3 * (s.n + s.d))
-    return [
+    found = [
         *_linear(s, "linear support vectors", "squared_hinge", (0.1, 0.3, 1.0, 3.0)),
         *_linear(s, "logistic regression", "logistic", (3.0, 10.0, 30.0)),
         Candidate("ML-kNN, cosine", neighbours, search, family="neighbours"),
@@ -175,10 +179,7 @@ def _for_sparse(s: Size, seed: int) -> list[Candidate]:
             "logistic regression for label sets", logistic_sets, sets_cost, True,
             family="label sets",
         ),
-        Candidate(
-            "support vectors", _units(BinaryRelevance(SVC(C=3))), kernel * s.q,
-            family="support vectors",
-        ),
+        Candidate("support vectors", by_label, kernel * s.q, family="support vectors"),
         Candidate(
             "support vectors for label sets", kernel_sets, 2 * kernel + kernel_cost, True,
             family="label sets",
@@ -187,6 +188,9 @@ def _for_sparse(s: Size, seed: int) -> list[Candidate]:
         *_boosters(seed, boosted),
         *_others(s, seed),
     ]  # fmt: skip
+    if s.d <= WIDE:
+        return found
+    return [one for one in found if one.memory <= LARGE and not one.name.startswith(_NOT_WIDE)]
 
 
 def _linear(s: Size, name: str, loss: str, costs: Sequence[float]) -> list[Candidate]:
@@ -239,17 +243,12 @@ def _forests(s: Size, seed: int) -> list[Candidate]:
 
 
 def _boosters(seed: int, seconds: float) -> list[Candidate]:
+    name, each = "gradient boosting", MLGradientBoosting(random_state=seed)
     joint = MLGradientBoosting(loss="joint", random_state=seed)
     return [
-        Candidate(
-            "gradient boosting", MLGradientBoosting(random_state=seed), seconds,
-            family="gradient boosting",
-        ),
-        Candidate(
-            "gradient boosting of label sets", joint, 1.2 * seconds, True,
-            family="gradient boosting",
-        ),
-    ]  # fmt: skip
+        Candidate(name, each, seconds, family=name),
+        Candidate(f"{name} of label sets", joint, 1.2 * seconds, True, family=name),
+    ]
 
 
 def _others(s: Size, seed: int) -> list[Candidate]:
