@@ -98,7 +98,7 @@ def test_tables_that_cannot_be_read(tmp_path):
     votes = read_votes(frame, **long)
     assert_array_equal(votes.matrix("a"), [[1, 0], [np.nan, np.nan]])
     for table, params, message in (
-        (frame.assign(v=["maybe", "no", "yes"]), long, "column 'v' must hold numbers, yes or no"),
+        (frame.assign(v=["maybe", "no", "yes"]), long, "numbers from 0 to 1, got text: .*'maybe'"),
         (frame, {**long, "cut": np.nan}, "cut must be a finite number, got nan"),
         (frame, {**long, "row": None}, "row must name the column"),
         (frame.assign(label=["x", None, "y"]), long, "labels must not be missing, .* in row 1"),
@@ -116,5 +116,5 @@ def test_tables_that_cannot_be_read(tmp_path):
     for value in ({"value": {}}, {"value": None}, {}):
         tasks = [{"annotations": [{"completed_by": 1, "result": [{"type": "choices", **value}]}]}]
         path.write_text(json.dumps(tasks))
-        with pytest.raises(FileFormatError, match="expected choices in a result of task 0"):
+        with pytest.raises(FileFormatError, match="expected choices in task 0"):
             read_votes(path)
