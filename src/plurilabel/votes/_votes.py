@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -72,7 +72,12 @@ class Votes:
             if not names:
                 raise ValueError(f"votes need at least one {what}, got none")
         self.shape = len(self.row_names), len(self.label_names)
-        v = _checked_values(values)
+        v = as_floats(values)
+        if (wrong := v[~((v >= 0) & (v <= 1))]).size:
+            raise ValueError(
+                f"votes must be between 0 and 1, got {wrong[0]:g}; grades need a cut, above which "
+                "they are a yes"
+            )
         sizes = (*self.shape, len(self.source_names))
         at = [np.asarray(a, dtype=np.int64) for a in (rows, labels, sources)]
         for name, a, size in zip(("rows", "labels", "sources"), at, sizes):
@@ -96,7 +101,8 @@ class Votes:
         Missing values are abstentions; rows, labels and sources must not be missing. Rows are in
         the order in which they first occur; labels and sources are sorted.
         """
-        numbers, row_names = _numbered(named(rows, "rows"))
+        place: dict[Any, int] = {}
+        numbers = np.array([place.setdefault(row, len(place)) for row in named(rows, "rows")])
         label_names, label = np.unique(named(labels, "labels", str), return_inverse=True)
         source_names, source = np.unique(named(sources, "sources", str), return_inverse=True)
         v = as_floats(values)
@@ -106,7 +112,7 @@ class Votes:
         said = ~np.isnan(v)
         return cls(
             numbers[said], label[said], source[said], v[said],
-            row_names=row_names, label_names=label_names.tolist(),
+            row_names=list(place), label_names=label_names.tolist(),
             source_names=source_names.tolist(),
         )  # fmt: skip
 
@@ -386,21 +392,10 @@ def as_floats(values: Any) -> Floats:
         raise ValueError(f"votes must be numbers from 0 to 1, got text: {error}") from None
 
 
-def _checked_values(values: ArrayLike) -> Floats:
-    v = as_floats(values)
-    wrong = ~((v >= 0) & (v <= 1))
-    if wrong.any():
-        raise ValueError(
-            f"votes must be between 0 and 1, got {v[wrong][0]:g}; grades need a cut, above which "
-            "they are a yes"
-        )
-    return v
-
-
 def named(names: Any, what: str, kind: Callable[[Any], Any] = lambda name: name) -> list[Any]:
     """Names of rows, labels or sources as a list, none of them missing."""
     try:
-        names = list(None if isinstance(names, str) else names)
+        names = [*(names if not isinstance(names, str) else cast(Any, None))]
         missing = any(map(is_missing, set(names)))
     except TypeError:  # a scalar, or names that are not hashable
         raise ValueError(f"{what} must be a sequence of names or numbers, got {names!r}") from None
@@ -408,13 +403,6 @@ def named(names: Any, what: str, kind: Callable[[Any], Any] = lambda name: name)
         i = next(i for i, name in enumerate(names) if is_missing(name))
         raise ValueError(f"{what} must not be missing, got {names[i]!r} in row {i}")
     return list(map(kind, names))
-
-
-def _numbered(keys: Iterable[Any]) -> tuple[NDArray[np.int64], list[Any]]:
-    """The number of each key in the order in which they first occur, and the keys."""
-    place: dict[Any, int] = {}
-    numbers = [place.setdefault(key, len(place)) for key in keys]
-    return np.asarray(numbers, dtype=np.int64), list(place)
 
 
 def _answer(one: Any) -> Any:
