@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Self, cast
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -395,7 +395,9 @@ def as_floats(values: Any) -> Floats:
 def named(names: Any, what: str, kind: Callable[[Any], Any] = lambda name: name) -> list[Any]:
     """Names of rows, labels or sources as a list, none of them missing."""
     try:
-        names = [*(names if not isinstance(names, str) else cast(Any, None))]
+        if isinstance(names, str):
+            raise TypeError  # it would be a name for each letter
+        names = list(names)
         missing = any(map(is_missing, set(names)))
     except TypeError:  # a scalar, or names that are not hashable
         raise ValueError(f"{what} must be a sequence of names or numbers, got {names!r}") from None
