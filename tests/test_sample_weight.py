@@ -132,8 +132,8 @@ def test_weights_that_cannot_be():
             make_learner(text).fit(X, Y, sample_weight=np.full(60, np.nan))
         with pytest.raises(ValueError, match="inconsistent|shape"):
             make_learner(text).fit(X, Y, sample_weight=np.ones(3))
-    with pytest.raises(ValueError, match="[Nn]egative"):
-        make_learner("AdaBoostMH(3)").fit(X, Y, sample_weight=-np.ones(60))
+        with pytest.raises(ValueError, match="[Nn]egative"):
+            make_learner(text).fit(X, Y, sample_weight=-np.ones(60))
     with pytest.raises(ValueError, match="fit of MLkNN does not accept it"):
         BinaryRelevance(MLkNN(3)).fit(X, Y, sample_weight=np.ones(60))
 

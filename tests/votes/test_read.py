@@ -94,21 +94,19 @@ def test_tables_that_cannot_be_read(tmp_path):
     frame = pd.DataFrame({
         "id": [1, 1, 2], "label": ["x", "y", "x"], "by": ["a", "a", "b"], "v": ["yes", "No", None]
     })  # fmt: skip
+    said = {"row": "id", "source": "by", "answer": "v"}
     long = {"row": "id", "label": "label", "source": "by", "value": "v"}
     votes = read_votes(frame, **long)
     assert_array_equal(votes.matrix("a"), [[1, 0], [np.nan, np.nan]])
     for table, params, message in (
-        (frame.assign(v=["maybe", "no", "yes"]), long, "column 'v' must hold numbers, yes or no"),
+        (frame.assign(v=["maybe", "no", "yes"]), long, "numbers from 0 to 1, got text: .*'maybe'"),
         (frame, {**long, "cut": np.nan}, "cut must be a finite number, got nan"),
         (frame, {**long, "row": None}, "row must name the column"),
         (frame.assign(label=["x", None, "y"]), long, "labels must not be missing, .* in row 1"),
         (frame.assign(id=[1, None, None]), long, "rows must not be missing, got nan in row 1"),
-        (frame, {"row": "id", "source": "by", "answer": "id"}, "JSON list .* in row 0, got '1'"),
-        (frame.assign(v='[["x"]]'), {"row": "id", "source": "by", "answer": "v"}, "labels must be"),
-        (
-            frame.assign(by=[None, "a", "b"], v="[]"), {"row": "id", "source": "by", "answer": "v"},
-            "sources must not be missing, got .* in row 0",
-        ),
+        (frame, {**said, "answer": "id"}, "JSON list .* in row 0, got '1'"),
+        (frame.assign(v='[["x"]]'), said, "labels must be"),
+        (frame.assign(by=[None, "a", "b"], v="[]"), said, "sources must not be missing, .* row 0"),
     ):  # fmt: skip
         with pytest.raises(ValueError, match=message):
             read_votes(table, **params)
@@ -116,5 +114,5 @@ def test_tables_that_cannot_be_read(tmp_path):
     for value in ({"value": {}}, {"value": None}, {}):
         tasks = [{"annotations": [{"completed_by": 1, "result": [{"type": "choices", **value}]}]}]
         path.write_text(json.dumps(tasks))
-        with pytest.raises(FileFormatError, match="expected choices in a result of task 0"):
+        with pytest.raises(FileFormatError, match="expected choices in task 0"):
             read_votes(path)

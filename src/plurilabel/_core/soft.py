@@ -93,8 +93,7 @@ def is_soft(y: Any) -> bool:
 
 def _probabilities(y: Any) -> NDArray[np.float64]:
     """Soft labels as a dense matrix; 0 where they are unknown."""
-    shape = y.shape if hasattr(y, "shape") else np.shape(y)
-    if len(shape) != 2:
+    if len(shape := y.shape if hasattr(y, "shape") else np.shape(y)) != 2:
         raise ValueError(f"y must be a matrix (n, q), got {len(shape)} dimension(s)")
     n, q = shape
     check_size(

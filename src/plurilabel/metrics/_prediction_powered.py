@@ -101,10 +101,13 @@ def prediction_powered(
     truth = dense(check_labels(filled, name="Y_true"))
     check_same(Y_true, truth, Y_machine, machine, "Y_machine")
     named = Y_machine if column_names(Y_true) is None else Y_true
-    for name, given in (("scores", scores), ("labels", labels)):
-        if given is not None:
-            matrix = given if hasattr(given, "shape") else np.asarray(given)
-            check_same(named, truth, given, matrix, name)
+    S, Z = (
+        None if M is None else M.tocsr() if hasattr(M, "tocsr") else np.asarray(M)
+        for M in (scores, labels)
+    )
+    for name, given, M in (("scores", scores, S), ("labels", labels, Z)):
+        if M is not None:
+            check_same(named, truth, given, M, name)
     gone = np.zeros(len(truth), dtype=bool) if unknown is None else dense(unknown).any(axis=1)
     audited, others = np.flatnonzero(~gone), np.flatnonzero(gone)
     if min(len(audited), len(others)) < 2:
@@ -116,7 +119,7 @@ def prediction_powered(
     seeds = [int(seed) for seed in rng.randint(_SEEDS, size=2)]
     # the same samples of the audited rows for both kinds of labels: their errors are paired
     parts = [
-        _part(labelling, rows, scores, labels, top, bootstrap, seed)
+        _part(labelling, rows, S, Z, top, bootstrap, seed)
         for labelling, rows, seed in (
             (truth, audited, seeds[0]), (machine, audited, seeds[0]), (machine, others, seeds[1])
         )
@@ -135,14 +138,10 @@ def _part(
     Y: Any, rows: Any, scores: Any, labels: Any, top: Any, bootstrap: int, seed: int
 ) -> tuple[dict[str, float], dict[str, Any]]:
     """Measures of some rows, and their values in bootstrap samples."""
-    S, Z = (None if given is None else _rows_of(given, rows) for given in (scores, labels))
+    S, Z = (None if M is None else M[rows] for M in (scores, labels))
     given = checked_inputs("prediction_powered", Y[rows], S, Z, top, None)
     values = {measure.name: given.value(measure) for measure in given.measures}
     return values, given.samples(bootstrap, seed)
-
-
-def _rows_of(matrix: Any, rows: Any) -> Any:
-    return (matrix.tocsr() if hasattr(matrix, "tocsr") else np.asarray(matrix))[rows]
 
 
 def _combined(n: int, true: Any, machine: Any, others: Any) -> tuple[float, float]:

@@ -71,9 +71,8 @@ def fuse(
         Labels that are known to be right: 0, 1, and NaN where they are not known; the columns of
         a data frame are matched by name. They are kept, the sources are judged by them, and the
         probabilities of all other cells are calibrated: a line of their log-odds is fitted to
-        the known ones, shrunk towards no change. Labels known only where they are present, or
-        only where they are not, take no part in the calibration: such cells were not drawn at
-        random.
+        the known ones, shrunk towards no change. Labels of which only ones or only zeros are
+        known are left out of the calibration: such cells are no random sample.
     n_components : int, default=8
         For ``"joint"``; at most the number of rows.
     copies : bool, default=True

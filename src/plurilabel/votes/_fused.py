@@ -32,7 +32,7 @@ class Fused:
     path : ndarray
         Log posterior at each step of the fit, which never falls; empty for majorities.
     calibration : tuple (intercept, slope)
-        The line of the log-odds that was fitted to the known labels; (0, 1) without them.
+        The line of the log-odds that was fitted to the known labels; (0, 1) if there was none.
     votes : Votes
         The votes that were fused.
     """

@@ -6,7 +6,6 @@ import fnmatch
 import json
 import os
 from collections.abc import Sequence
-from contextlib import suppress
 from numbers import Real
 from typing import Any
 
@@ -16,7 +15,7 @@ from plurilabel._core.blocks import is_missing
 from plurilabel._core.words import NO_YES, listed, similar
 from plurilabel.io import FileFormatError
 from plurilabel.io.shared import open_frame, opened
-from plurilabel.votes._votes import Votes, named
+from plurilabel.votes._votes import Votes, as_floats, named
 
 
 def read_votes(
@@ -108,10 +107,7 @@ def read_votes(
 def _graded(column: Any, cut: float | None) -> Any:
     """Values of a column; with a cut, whether they are above it."""
     said = [NO_YES.get(v.lower(), v) if isinstance(v, str) else v for v in column]
-    try:
-        v = np.array([np.nan if is_missing(x) else x for x in said], dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"column {column.name!r} must hold numbers, yes or no: {error}") from None
+    v = as_floats(said)
     return v if cut is None else np.where(np.isnan(v), np.nan, v > cut)
 
 
@@ -140,13 +136,11 @@ def _answers(rows: Any, sources: Any, answers: Any, label_names: Sequence[str] |
 
 def _parsed(text: Any, i: int) -> Any:
     """A list or an object of JSON; None where there is nothing."""
-    if is_missing(text) or (isinstance(text, str) and not text.strip()):
-        return None
-    found = text
-    if isinstance(text, str):
-        with suppress(ValueError, RecursionError):
-            found = json.loads(text)
-    if found is None or isinstance(found, list | tuple | set | frozenset | dict | np.ndarray):
+    try:
+        found = json.loads(text.strip() or "null") if isinstance(text, str) else text
+    except (ValueError, RecursionError):
+        found = text
+    if is_missing(found) or isinstance(found, list | tuple | set | dict | np.ndarray):
         return found
     raise ValueError(
         f"answer must be a JSON list of labels or an object of probabilities in row {i}, got "
@@ -168,13 +162,15 @@ def _label_studio(path: Any, label_names: Sequence[str] | None) -> Votes:
         for one in [*task.get("annotations", ()), *task.get("predictions", ())]:
             if one.get("was_cancelled"):  # skipped
                 continue
-            results = [r for r in one.get("result", ()) if r.get("type") == "choices"]
-            choices = [(r.get("value") or {}).get("choices") for r in results]
-            if not all(isinstance(one, list) for one in choices):
-                raise FileFormatError(
-                    path, None, f"expected choices in a result of task {i}, got none"
-                )
-            chosen = sum(choices, [])
+            try:
+                chosen = [
+                    choice
+                    for result in one.get("result", ())
+                    if result.get("type") == "choices"
+                    for choice in result["value"]["choices"]
+                ]
+            except (KeyError, TypeError):
+                raise FileFormatError(path, None, f"expected choices in task {i}") from None
             answers.setdefault(_author(one), [None] * len(tasks))[i] = chosen
     if not answers:
         what = listed(["annotations", "predictions"])

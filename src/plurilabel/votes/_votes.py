@@ -72,18 +72,17 @@ class Votes:
             if not names:
                 raise ValueError(f"votes need at least one {what}, got none")
         self.shape = len(self.row_names), len(self.label_names)
-        v = _checked_values(values)
+        v = as_floats(values)
+        if (wrong := v[~((v >= 0) & (v <= 1))]).size:
+            raise ValueError(
+                f"votes must be between 0 and 1, got {wrong[0]:g}; grades need a cut, above which "
+                "they are a yes"
+            )
         sizes = (*self.shape, len(self.source_names))
         at = [np.asarray(a, dtype=np.int64) for a in (rows, labels, sources)]
         for name, a, size in zip(("rows", "labels", "sources"), at, sizes):
-            if a.shape != v.shape or v.ndim != 1:
-                raise ValueError(
-                    f"{name} and values must be one number per vote each, got shapes {a.shape} and {v.shape}"
-                )
-            if len(a) and not 0 <= a.min() <= a.max() < size:
-                raise ValueError(
-                    f"{name} must be from 0 to {size - 1}, got {a.min()} to {a.max()}"
-                )
+            if a.shape != v.shape or not ((a >= 0) & (a < size)).all():
+                raise ValueError(f"{name} must be {len(v)} numbers from 0 to {size - 1}, got {a}")
         key = np.ravel_multi_index((at[0], at[1], at[2]), sizes) if len(v) else at[0]
         kept, place = np.unique(key, return_inverse=True)
         self.values: Floats = np.bincount(place, v) / np.bincount(place) if len(v) else v
@@ -102,22 +101,18 @@ class Votes:
         Missing values are abstentions; rows, labels and sources must not be missing. Rows are in
         the order in which they first occur; labels and sources are sorted.
         """
-        numbers, row_names = _numbered(named(rows, "rows"))
-        columns = [
-            np.asarray([str(name) for name in named(names, what)])
-            for what, names in (("labels", labels), ("sources", sources))
-        ]
-        (label_names, label), (source_names, source) = (
-            np.unique(column, return_inverse=True) for column in columns
-        )
-        v = _as_floats(values)
+        place: dict[Any, int] = {}
+        numbers = np.array([place.setdefault(row, len(place)) for row in named(rows, "rows")])
+        label_names, label = np.unique(named(labels, "labels", str), return_inverse=True)
+        source_names, source = np.unique(named(sources, "sources", str), return_inverse=True)
+        v = as_floats(values)
         shapes = [a.shape for a in (numbers, label, source, v)]
         if len(set(shapes)) > 1:
             raise ValueError(f"a long table must have columns of one length, got shapes {shapes}")
         said = ~np.isnan(v)
         return cls(
             numbers[said], label[said], source[said], v[said],
-            row_names=row_names, label_names=label_names.tolist(),
+            row_names=list(place), label_names=label_names.tolist(),
             source_names=source_names.tolist(),
         )  # fmt: skip
 
@@ -130,7 +125,7 @@ class Votes:
         Missing values are abstentions.
         """
         rows, labels, k = list(rows), list(labels), len(columns)
-        values = [_as_floats(column) for column in columns.values()]
+        values = [as_floats(column) for column in columns.values()]
         sources = np.repeat(np.asarray(list(columns), dtype=object), len(rows))
         v = np.concatenate(values) if values else np.empty(0)
         return cls.from_long(rows * k, labels * k, sources, v)
@@ -192,18 +187,13 @@ class Votes:
         """
         if label_names is None:
             label_names = next(filter(None, map(column_names, matrices.values())), None)
-        if label_names is not None:
-            matrices = {
-                name: by_label(M, label_names, f"matrices[{name!r}]")
-                for name, M in matrices.items()
-            }
         indexes = [list(M.index) for M in matrices.values() if hasattr(M, "iloc")]
         if any(index != indexes[0] for index in indexes):
-            raise ValueError(
-                "matrices must have the same index, got different ones: reorder their rows, or "
-                "drop it by reset_index(drop=True) if they are in the same order"
-            )
-        found = {name: _as_floats(dense(M)) for name, M in matrices.items()}
+            raise ValueError("matrices must have the same index; reset_index(drop=True) drops it")
+        found = {
+            name: as_floats(dense(by_label(M, label_names, f"matrices[{name!r}]")))
+            for name, M in matrices.items()
+        }
         shapes = {M.shape for M in found.values()}
         if len(shapes) != 1 or len(shape := shapes.pop()) != 2:
             raise ValueError(f"matrices must be of one shape (n, q), got {sorted(shapes)}")
@@ -231,12 +221,11 @@ class Votes:
         frame is a Series, one of polars a dict.
         """
         if not isinstance(functions, Mapping):
-            names = [_function_name(f) for f in functions]
+            names = [
+                getattr(getattr(f, "func", f), "__name__", type(f).__name__) for f in functions
+            ]
             if (twice := first_repeated(names)) is not None:
-                raise ValueError(
-                    f"functions must have distinct names, got {twice!r} twice: name them, as in "
-                    "{'first': f, 'second': g}"
-                )
+                raise ValueError(f"functions must have distinct names, got {twice!r}: use a dict")
             functions = dict(zip(names, functions))
         if hasattr(rows, "iterrows"):  # data frames would be iterated by their columns
             rows = [row for _, row in rows.iterrows()]
@@ -265,7 +254,13 @@ class Votes:
     def without(self, *sources: str) -> Votes:
         """The votes of the other sources."""
         gone = [self._number(source) for source in sources]
-        return self._where(~np.isin(self.sources, gone), gone)
+        kept = ~np.isin(self.sources, gone)
+        left = np.setdiff1d(np.arange(len(self.source_names)), gone)
+        return Votes(
+            self.rows[kept], self.labels[kept], np.searchsorted(left, self.sources[kept]),
+            self.values[kept], row_names=self.row_names, label_names=self.label_names,
+            source_names=[self.source_names[s] for s in left],
+        )  # fmt: skip
 
     def take(self, rows: ArrayLike) -> Votes:
         """The votes on some rows, by number or mask, in the order given; a row may be repeated."""
@@ -372,34 +367,20 @@ class Votes:
             raise ValueError(f"source must be one of {self.source_names}, got {source!r}")
         return self.source_names.index(source)
 
-    def _where(self, kept: NDArray[np.bool_], gone: Sequence[int] = ()) -> Votes:
-        left = [s for s in range(len(self.source_names)) if s not in gone]
-        number = np.full(len(self.source_names), -1)
-        number[left] = np.arange(len(left))
-        return Votes(
-            self.rows[kept], self.labels[kept], number[self.sources[kept]], self.values[kept],
-            row_names=self.row_names, label_names=self.label_names,
-            source_names=[self.source_names[s] for s in left],
-        )  # fmt: skip
 
-
-def by_label(M: Any, label_names: Sequence[str], what: str) -> Any:
-    """A data frame with its columns in the order of the labels; anything else as it is.
-
-    Columns without names, numbered from 0, are taken as they are, and so are those of labels
-    without names.
-    """
-    given, names = column_names(M), list(map(str, label_names))
+def by_label(M: Any, label_names: Sequence[str] | None, what: str) -> Any:
+    """A data frame with its columns in the order of the labels, if both have names; else M."""
+    given, names = column_names(M), list(map(str, label_names or ()))
     if given is None or given == names or len(given) != len(names):
         return M
     if sorted(given) == sorted(names):
         return M[[M.columns[given.index(name)] for name in names]]
-    if given == list(map(str, range(len(given)))) or names == default_label_names(len(names)):
+    if given == [str(j) for j in range(len(names))] or names == default_label_names(len(names)):
         return M
     raise ValueError(f"{what} must have the columns {names[:5]}, got {given[:5]}")
 
 
-def _as_floats(values: Any) -> Floats:
+def as_floats(values: Any) -> Floats:
     """Numbers, NaN for all that is missing."""
     if isinstance(values, list | tuple) or str(getattr(values, "dtype", "")) == "object":
         values = np.asarray(values, dtype=object)
@@ -411,48 +392,27 @@ def _as_floats(values: Any) -> Floats:
         raise ValueError(f"votes must be numbers from 0 to 1, got text: {error}") from None
 
 
-def _checked_values(values: ArrayLike) -> Floats:
-    v = _as_floats(values)
-    wrong = ~((v >= 0) & (v <= 1))
-    if wrong.any():
-        raise ValueError(
-            f"votes must be between 0 and 1, got {v[wrong][0]:g}; grades need a cut, above which "
-            "they are a yes"
-        )
-    return v
-
-
-def named(names: Any, what: str) -> list[Any]:
+def named(names: Any, what: str, kind: Callable[[Any], Any] = lambda name: name) -> list[Any]:
     """Names of rows, labels or sources as a list, none of them missing."""
     try:
-        names = list(None if isinstance(names, str) else names)
+        if isinstance(names, str):
+            raise TypeError  # it would be a name for each letter
+        names = list(names)
         missing = any(map(is_missing, set(names)))
     except TypeError:  # a scalar, or names that are not hashable
         raise ValueError(f"{what} must be a sequence of names or numbers, got {names!r}") from None
     if missing:
         i = next(i for i, name in enumerate(names) if is_missing(name))
         raise ValueError(f"{what} must not be missing, got {names[i]!r} in row {i}")
-    return names
-
-
-def _numbered(keys: Iterable[Any]) -> tuple[NDArray[np.int64], list[Any]]:
-    """The number of each key in the order in which they first occur, and the keys."""
-    place: dict[Any, int] = {}
-    numbers = [place.setdefault(key, len(place)) for key in keys]
-    return np.asarray(numbers, dtype=np.int64), list(place)
-
-
-def _function_name(f: Any) -> str:
-    f = getattr(f, "func", f)  # functools.partial
-    return str(getattr(f, "__name__", type(f).__name__))
+    return list(map(kind, names))
 
 
 def _answer(one: Any) -> Any:
     """A set of texts, a mapping, or None for an abstention."""
     if isinstance(one, Mapping):
-        return dict(zip(map(str, named(one, "labels")), _as_floats(list(one.values()))))
+        return dict(zip(named(one, "labels", str), as_floats(list(one.values()))))
     if isinstance(one, list | tuple | set | frozenset | np.ndarray):
-        return set(map(str, named(one, "labels")))
+        return set(named(one, "labels", str))
     if is_missing(one):
         return None
     raise ValueError(f"an answer must be a set of labels, a mapping or None, got {one!r}")

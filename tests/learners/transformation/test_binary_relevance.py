@@ -14,6 +14,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from plurilabel import BinaryRelevance
+from plurilabel.datasets import soft_copies
 from tests.learners.transformation import twins
 from tests.learners.transformation.data import BASE, positive, problems
 
@@ -117,3 +118,21 @@ def test_partial_fit_of_classes_and_errors():
     with pytest.raises(ValueError, match="4 labels"):
         fitted.partial_fit(X, Y[:, :2])
     assert_array_equal(fitted.decision_function(X), scores)
+
+
+def test_partial_fit_with_soft_labels_and_weights_of_cells():
+    rng = np.random.default_rng(0)
+    X, P, W = rng.normal(size=(30, 2)), rng.random((30, 2)).round(1), rng.random((30, 2))
+    learner = BinaryRelevance(SGDClassifier(random_state=0))
+    copies, Y, weights = soft_copies(X, P)
+    assert_allclose(
+        learner.partial_fit(X, P).decision_function(X),
+        clone(learner).partial_fit(copies, Y, sample_weight=weights).decision_function(X),
+    )
+    hard = (P > 0.5).astype(int)
+    found = learner.partial_fit(X, P).partial_fit(X, hard, sample_weight=W)
+    copies, Y, weights = soft_copies(X, hard, W)
+    assert np.isnan(Y).any() and np.isfinite(found.decision_function(X)).all()
+    once = clone(learner).partial_fit(X, hard, sample_weight=W)
+    twin = clone(learner).partial_fit(copies, Y, sample_weight=weights)
+    assert_allclose(once.decision_function(X), twin.decision_function(X))

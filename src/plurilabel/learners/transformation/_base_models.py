@@ -77,7 +77,7 @@ def fit_binary(
         return clone(estimator).fit(X, y, **params)
     stand_in = copy(_sure_model())
     stand_in.n_features_in_ = X.shape[1]
-    if n and weights is not None:  # as many as they weigh; negative weights count nothing here
+    if n and weights is not None:  # as many as they weigh
         present, n = (present // n) * counted_weight(weights), counted_weight(weights)
     # the frequencies of y if there were one instance more, half of it with the label
     stand_in.class_prior_ = np.array([n - present + 0.5, present + 0.5]) / (n + 1)

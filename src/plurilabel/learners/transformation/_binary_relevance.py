@@ -12,6 +12,7 @@ from plurilabel._core.base import LabelMatrix
 from plurilabel._core.compat import StrOptions
 from plurilabel._core.explanation.contributions import Given, Parts
 from plurilabel._core.fitted import Declared, parameter, values
+from plurilabel._core.soft import needs_copies
 from plurilabel.learners.transformation._base_models import (
     MANY_MODELS,
     explain_each,
@@ -141,10 +142,10 @@ class BinaryRelevance(TransformationClassifier):
 
         Parameters
         ----------
-        X, y : as in ``fit``
+        X, y : as in ``fit``, soft labels included
         classes : array of shape (n_classes,), optional
             All classes that may occur, for a 1-D y at the first call.
-        sample_weight : array-like of shape (n,), default=None
+        sample_weight : array-like of shape (n,) or (n, q), default=None
 
         Returns
         -------
@@ -155,12 +156,15 @@ class BinaryRelevance(TransformationClassifier):
                 "label_weight must be None for partial_fit, which does not see all instances, "
                 f"got {self.label_weight!r}"
             )
+        params = {"sample_weight": sample_weight}
+        if needs_copies(y, sample_weight):
+            X, y, params = self._copies(X, y, params)
         first = not hasattr(self, "estimators_")
         X, Y = self._validate_fit(X, y, classes) if first else self._validate_more(X, y)
         if first:
             self._look_at_estimator()
             self.nonempty_ = self.nonempty
-        params = self._routed(X, {"sample_weight": sample_weight})
+        params = self._routed(X, params)
         models = [None] * self.n_labels_ if first else self.estimators_
         self.estimators_ = fit_more(self.estimator, models, X, Y, params, n_jobs=self.n_jobs)
         return self

@@ -134,10 +134,7 @@ class TransformationClassifier(MetaEstimatorMixin, ProbabilisticClassifier, Scor
                     "does not accept it"
                 )
         if routed.get("sample_weight") is not None:
-            weights = check_sample_weight(routed["sample_weight"], X, non_negative=False)
-            if not weights.any():
-                raise ValueError("Sample weights must contain at least one non-zero number.")
-            routed["sample_weight"] = weights
+            routed["sample_weight"] = check_sample_weight(routed["sample_weight"], X)
         return routed if groups is None else {**routed, "groups": groups}
 
     def _has_splits(self) -> bool:
