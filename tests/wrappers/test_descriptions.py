@@ -79,6 +79,13 @@ def test_log_odds_from_the_definition():
     np.testing.assert_allclose(model.predict_proba(NEW), expected, rtol=1e-4)
 
 
+@pytest.mark.parametrize("texts", [TEXTS[:1], TEXTS[:1] * 5])
+def test_equal_texts_tell_nothing_about_similarities(texts):
+    model = LabelDescriptions(descriptions=DESCRIBED, encoder=ENCODER)
+    with pytest.raises(ValueError, match="X must hold texts that differ"):
+        model.fit(texts, None)
+
+
 def test_descriptions_help_with_few_rows():
     plain = clone(PLAIN).fit(TEXTS, Y)
     described = LabelDescriptions(clone(PLAIN), DESCRIBED, encoder=ENCODER).fit(TEXTS, Y)
@@ -149,6 +156,6 @@ def test_a_model_file(tmp_path):
         LabelDescriptions(clone(PLAIN), cv=3).fit(TEXTS, Y),
         LabelDescriptions(descriptions=DESCRIBED).fit(TEXTS, None),
     ):
-        save(tmp_path / "m.skops", Model(model, tuple(NAMES), ("text",)))
+        save(Model(model, tuple(NAMES), ("text",)), tmp_path / "m.skops")
         loaded = load(tmp_path / "m.skops").estimator
         np.testing.assert_array_equal(loaded.predict_proba(NEW), model.predict_proba(NEW))

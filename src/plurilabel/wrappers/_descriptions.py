@@ -161,7 +161,9 @@ class LabelDescriptions(ProbabilisticClassifier, OutOfFoldWrapper):
         self.label_names_ = np.asarray(names, dtype=object)
         self.estimator_, self.response_method_ = None, "predict_proba"
         self.slope_, self.intercept_ = 1.0, 0.0
-        self._compare(X)
+        if not np.any(self._compare(X)):
+            raise ValueError("X must hold texts that differ, to compare their similarities with "
+                             "the labels if y is None")  # fmt: skip
         self.weights_ = np.full(len(names), ZERO_SHOT)
         return self
 
@@ -228,7 +230,8 @@ class LabelDescriptions(ProbabilisticClassifier, OutOfFoldWrapper):
         self.encoder_ = encoder.fit(texts)
         self.label_vectors_ = _unit(encoder.transform(self._described()))
         raw = self._similarities(X)
-        self.mean_, self.deviation_ = raw.mean(axis=0), np.maximum(raw.std(axis=0), 1e-6)
+        self.mean_, spread = raw.mean(axis=0), raw.std(axis=0)
+        self.deviation_ = np.where(spread > 1e-6, spread, 1.0)  # equal ones are only centred
         return (raw - self.mean_) / self.deviation_
 
     def _similarities(self, X: Any) -> NDArray[np.float64]:

@@ -107,3 +107,13 @@ def test_unknown_labels_are_left_out_of_the_losses():
         assert_allclose(learner.coef_[:, [l]].toarray(), one.coef_.toarray(), atol=1e-6)
     assert learner.coef_[:, [5]].nnz == 0
     assert learner.intercept_[5] == 30
+
+
+def test_values_too_large_for_the_solver():
+    X, Y = np.random.default_rng(0).normal(size=(40, 3)), [[0, 1], [1, 0]] * 20
+    for learner in (OneVsAllLinear(normalize=False), OneVsAllLinear(normalize=False).fit(X, Y)):
+        with pytest.raises(
+            ValueError, match=r"values up to 1e\+70 with normalize=False, got 1.*e"
+        ):
+            learner.fit(X / abs(X).max() * 1e150, Y)
+    assert np.isfinite(learner.fit(X * 1e69, Y).decision_function(X * 1e69)).all()

@@ -5,6 +5,7 @@ from itertools import count
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from plurilabel import AutoClassifier, MLkNN, metrics
@@ -298,3 +299,14 @@ def test_without_a_limit_the_clock_does_not_matter(ticker):
     quick = auto(*((name, one.set_params(seconds=0)) for name, one in members)).fit(X, Y)
     assert slow.estimate_ == quick.estimate_
     assert_allclose(slow.predict_proba(X), quick.predict_proba(X))
+
+
+def test_huge_values_and_a_single_text_are_named():
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    Y = (X[:, :2] > 0).astype(int)
+    model = AutoClassifier(portfolio=[MLkNN(3)], cv=2)
+    for huge in (X * 1e300, sparse.csr_array(X * 1e300)):
+        with pytest.raises(ValueError, match=r"X must hold values up to 1e\+150, got .*e\+300"):
+            model.fit(huge, Y)
+    with pytest.raises(ValueError, match="X must be a sequence of texts, got a single text"):
+        model.fit(["red day", "blue night", "a green sea"] * 20, Y).predict("red")

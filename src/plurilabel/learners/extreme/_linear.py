@@ -13,6 +13,7 @@ from plurilabel._core.blocks import squared_norms
 LOSSES = ("logistic", "squared_hinge")
 
 SURE = 30.0  # score of a label that all instances have; minus this for one that none has
+LARGEST = 1e70  # of values that are not scaled: Newton steps have their fourth powers
 CELLS = 2**20  # instances times labels worked on together: a dozen arrays of this size
 
 
@@ -46,6 +47,10 @@ def prepared(X: Any, *, unit: bool) -> sparse.csr_array:
     """Instances for the solver: CSR, in rows of length 1 and single precision, or as they are."""
     X = sparse.csr_array(X, dtype=np.float64)
     if not unit:
+        if (size := abs(X.data).max(initial=0.0)) > LARGEST:
+            raise ValueError(
+                f"X must hold values up to {LARGEST:g} with normalize=False, got {size:g}"
+            )
         return X
     # by the largest entry first: squares of tiny or huge ones would vanish or overflow
     for size in (abs(X).max(axis=1).toarray().ravel(), None):

@@ -19,6 +19,8 @@ from plurilabel._core.unknown import UnknownLabels
 from plurilabel.io import TableEncoder
 from plurilabel.io.shared import as_table, imputer, is_texts, needs_encoding
 
+LARGEST = 1e150  # of values: squares of larger ones overflow
+
 
 class TableClassifier(ProbabilisticClassifier):
     """A classifier whose hooks get encoded rows; ``encoder`` is a parameter, or None.
@@ -92,6 +94,8 @@ class TableClassifier(ProbabilisticClassifier):
     # the door -----------------------------------------------------------------------------
 
     def _validate_X(self, X: Any, *, reset: bool) -> Any:
+        if isinstance(X, str | bytes):
+            raise ValueError("X must be a sequence of texts, got a single text")
         if is_texts(X):
             X = as_table(X, () if reset else self.feature_names_in_).frame
         elif hasattr(X, "columns") and not hasattr(X, "iloc"):
@@ -101,6 +105,9 @@ class TableClassifier(ProbabilisticClassifier):
         if reset and (needs_encoding(X) or self.encoder is not None):
             return validate_data(self, X, reset=reset, skip_check_array=True)
         X = validate_features(self, X, reset=reset, ensure_all_finite="allow-nan")
+        values = X.data if sparse.issparse(X) else X
+        if reset and (size := np.fmax.reduce(abs(values), axis=None, initial=0.0)) > LARGEST:
+            raise ValueError(f"X must hold values up to {LARGEST:g}, got {size:g}: scale them")
         # a data frame is stored by columns; sums in another order differ in the last bit
         return X if sparse.issparse(X) else np.ascontiguousarray(X)
 
