@@ -1,6 +1,7 @@
 """``plurilabel fit`` and ``plurilabel tune``."""
 
 import json
+import re
 import subprocess
 import sys
 
@@ -35,15 +36,13 @@ def test_a_table_of_texts_with_the_default_learner(run, mails, tmp_path, mails_f
     lines = done.out.splitlines()
     assert lines.pop(1) == "Note: 'body' is used as text"
     assert lines[0] == "mails: 60 rows, 1 column (1 of text), 3 labels, 1.58 per row"
-    assert lines[1].startswith("Tried 2 learners in 5 folds of 48 rows, ")
+    assert re.match(r"Tried \d+ learners in 5 folds of 48 rows, ", lines[1])
     assert lines[2].split() == ["learner", "micro", "F1", "weight"]
-    assert {line.split("  ")[1] for line in lines[3:5]} == {
-        "ML-kNN, cosine", "logistic regression, C=1",
-    }  # fmt: skip
-    assert "expected on new rows" in lines[5]
-    assert lines[6].startswith("Label sets: the scores are cut ")
-    assert lines.pop(7) == "1 column: 1 of text."
-    assert lines[7] == "Measured on held-out rows: 12 rows (20%, chosen at random)"
+    assert any("linear support vectors, C=" in line for line in lines)
+    assert any("expected on new rows" in line for line in lines)
+    assert any(line.startswith("Label sets: the scores are cut ") for line in lines)
+    assert "1 column: 1 of text." in lines
+    assert "Measured on held-out rows: 12 rows (20%, chosen at random)" in lines
     assert lines[-2] == "The saved model is learned again from all rows."
     assert lines[-1].startswith(f"Wrote {out} (") and lines[-1].endswith(" kB)")
     model = load_model(out)
@@ -402,7 +401,7 @@ def test_labels_that_are_not_known(run, tmp_path):
     out, hidden = tmp_path / "model.skops", int(np.isnan(Y[:90]).sum())
     done = run("fit", train, "--labels", "sea,sun", "--quick", "-o", out)
     assert done.status == 0
-    assert "The weighted mean of" in done.out
+    assert "expected on new rows" in done.out
     assert f"Note: {hidden} labels of 180 are not known" in done.out
     assert "not known and left out" in done.out
     found = json.loads(run("evaluate", out, test, "--json").out)

@@ -291,7 +291,7 @@ def test_scores_have_six_digits_unless_asked(run, shop_model, shop):
     ("arguments", "message"),
     [
         (["fti"], "No such command 'fti'; did you mean 'fit'?"),
-        (["xyz"], "No such command 'xyz'; there are describe, fit, predict"),
+        (["xyz"], "No such command 'xyz'; there are describe, embed, fit, predict"),
         (["fit", "digits", "--lables", "x"], "--labels"),
         (["fit", "digits", "--learner", "MLknn", "-o", "m.skops"], "did you mean MLkNN?"),
         (["fit", "digits", "--learner", "MLkNN(n_neighbor=3)", "-o", "m.skops"],
