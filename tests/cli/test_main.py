@@ -175,8 +175,8 @@ def test_help_imports_nothing_but_the_list():
         [sys.executable, "-c", code], capture_output=True, text=True, env={**os.environ}
     )
     assert (
-        done.stderr == "0 ['plurilabel._core.words', 'plurilabel.cli', 'plurilabel.cli._main', "
-        "'plurilabel.cli._output']\n"
+        done.stderr == "0 ['plurilabel._core.words', 'plurilabel._core.writable', "
+        "'plurilabel.cli', 'plurilabel.cli._main', 'plurilabel.cli._output']\n"
     )
     for name in _main.COMMANDS:
         assert f"\n  {name} " in done.stdout

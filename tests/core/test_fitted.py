@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 from scipy import sparse
+from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
 import plurilabel
@@ -173,7 +174,7 @@ def of_other_targets():
     """Fitted objects that are in model files, but not on the roster."""
     rng = np.random.default_rng(0)
     X, G, D = rng.normal(size=(30, 2)), rng.integers(0, 3, (30, 2)), rng.dirichlet([1, 1], 30)
-    base = make_learner("LogisticRegression()")
+    base = LogisticRegression()
     graded = [plurilabel.GradedMLkNN(3), plurilabel.VerticalReduction(base)]
     yield from (learner.fit(X, G) for learner in graded)
     others = [plurilabel.AAkNN(3), plurilabel.DistributionNetwork((2,))]

@@ -328,6 +328,9 @@ ALL = [
     Kind("a.parquet", written(io.write_table, "a.parquet", DENSE, tags="tags"), as_tags),
     Kind("kinds.parquet", lambda folder: table(folder, "k.parquet", lambda frame, path:
          frame.to_parquet(path)), as_people),
+    Kind("kinds.xlsx", lambda folder: table(folder, "k.xlsx", lambda frame, path:
+         frame.drop(columns="v").assign(tags=["a", "a;b", ""]).to_excel(path, index=False)),
+         as_people),
     Kind("blocks.parquet", written(io.write_table, "b.parquet", SPARSE, tags="tags"),
          partial(in_blocks, labels="tags")),
     Kind("e.npy", arrays, vectors),

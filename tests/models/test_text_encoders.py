@@ -23,7 +23,7 @@ ROWS = pd.DataFrame(
 @pytest.mark.parametrize("words", [StaticEncoder(), word_features(encoder="tfidf+static")])
 def test_a_file_is_small_and_answers_alike(tmp_path, words):
     model = train(ROWS, "tags", text="text", words=words, learner="OneVsAllLinear", holdout=0)
-    save_model(tmp_path / "m.skops", model)
+    save_model(model, tmp_path / "m.skops")
     assert (tmp_path / "m.skops").stat().st_size < 1_000_000
     loaded = load_model(tmp_path / "m.skops")
     new = pd.DataFrame({"text": ["a cat number 4", "the market"], "price": [9, 9]})
@@ -39,7 +39,7 @@ def test_vectors_are_dense_features():
 
 def test_another_model_is_refused_when_a_file_is_loaded(tmp_path, monkeypatch):
     model = train(ROWS, "tags", text="text", words=StaticEncoder(), learner=MLkNN(3), holdout=0)
-    save_model(tmp_path / "m.skops", model)
+    save_model(model, tmp_path / "m.skops")
     monkeypatch.setattr(
         "plurilabel.text._static.static_model", lambda _: lambda texts: np.ones((len(texts), 256))
     )
@@ -51,7 +51,7 @@ def test_a_function_cannot_be_saved(tmp_path):
     words = FunctionEncoder(lambda texts: [[len(text)] for text in texts])
     model = train(ROWS, "tags", text="text", words=words, learner=MLkNN(3), holdout=0)
     with pytest.raises(ValueError, match="func of a FunctionEncoder cannot be"):
-        save_model(tmp_path / "m.skops", model)
+        save_model(model, tmp_path / "m.skops")
 
 
 @pytest.mark.parametrize("model", ["/a/folder", "../folder", "a/b/c", "http://host"])
@@ -59,7 +59,7 @@ def test_names_of_models_that_are_refused(tmp_path, model):
     encoder = StaticEncoder().fit(["a"])
     encoder.model = model
     with pytest.raises(ValueError, match="model of a StaticEncoder cannot be"):
-        save_model(tmp_path / "m.skops", make_model(encoder))
+        save_model(make_model(encoder), tmp_path / "m.skops")
 
 
 def make_model(encoder):

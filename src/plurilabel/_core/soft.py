@@ -72,7 +72,12 @@ def copied_rows(X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
 
 def needs_copies(y: Any, sample_weight: Any = None) -> bool:
     """Whether there are labels between 0 and 1, or weights of single labels."""
-    return (sample_weight is not None and np.ndim(sample_weight) == 2) or is_soft(y)
+    return _are_of_cells(sample_weight) or is_soft(y)
+
+
+def _are_of_cells(sample_weight: Any) -> bool:
+    """Whether there are weights of single labels."""
+    return sample_weight is not None and np.asarray(sample_weight).ndim == 2
 
 
 def is_soft(y: Any) -> bool:
@@ -110,7 +115,7 @@ def _probabilities(y: Any) -> NDArray[np.float64]:
 
 def _cell_weights(sample_weight: Any, P: Any, unknown: Any) -> NDArray[np.float64]:
     """Weights (n, q), 0 where a label is unknown."""
-    if sample_weight is not None and np.ndim(sample_weight) == 2:
+    if _are_of_cells(sample_weight):
         W = np.asarray(sample_weight, dtype=np.float64)
         if W.shape != P.shape or not np.isfinite(W).all() or (W < 0).any():
             raise ValueError(

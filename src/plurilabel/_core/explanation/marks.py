@@ -10,8 +10,10 @@ from typing import Any
 
 import numpy as np
 
-_MADE_BY = re.compile(r"(?:text[^_]*__)?(?:(?:tfidf|count)vectorizer(?P<part>-\d+)?__)?")
-"""What scikit-learn and TableEncoder put before the name of a word."""
+_MADE_BY = re.compile(
+    r"(?:text[^_]*__)?(?:words__|(?P<parts>parts__)|(?:tfidf|count)vectorizer(?P<part>-\d+)?__)?"
+)
+"""What scikit-learn and TableEncoder put before the name of a word, or of a part of one."""
 
 _OTHERS = ("numbers__", "dates__", "categories__", "declared__")
 COLOURS = {True: "46, 125, 50", False: "198, 40, 40"}  # for and against a label
@@ -107,7 +109,9 @@ def _letters(low: str, name: str, column: str | None) -> Iterator[int]:
     if name.startswith(_OTHERS):
         return
     made_by = _MADE_BY.match(name)
-    subword = made_by is not None and made_by["part"] not in (None, "-1")
+    subword = made_by is not None and (
+        made_by["parts"] is not None or made_by["part"] not in (None, "-1")
+    )
     name = name[made_by.end() :] if made_by is not None else name
     for start, end in _places(low, name, subword=subword):
         yield from (i for i in range(start, end) if not low[i].isspace())
