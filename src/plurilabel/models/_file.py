@@ -54,7 +54,7 @@ def save_model(
 ) -> None:
     """Save a model as a skops file that appears whole or not at all.
 
-    This is ``plurilabel.save``; the order is that of :func:`joblib.dump`.
+    This is ``plurilabel.save``; the order is that of ``joblib.dump``.
 
     :func:`skops.io.load` can load the estimator in it, too. Beside it the file has a text,
     ``plurilabel.json``, with what the estimator does not know: names, and how tables are read.
