@@ -21,6 +21,7 @@ def inputs(session, rows):
     if not isinstance(rows, pd.DataFrame):
         (name,) = kinds
         dtype = object if kinds[name] == "text" else np.float64
+        rows = rows.fillna("") if dtype is object and hasattr(rows, "fillna") else rows
         return {name: np.asarray(rows.toarray() if sparse.issparse(rows) else rows, dtype=dtype)}
     if list(kinds) == ["X"]:
         return {"X": rows.to_numpy(dtype=np.float64)}

@@ -31,9 +31,10 @@ def _read_excel(path: AnyPath, sheet: str | None, _: Any, as_text: set[str]) -> 
                 raise FileFormatError(path, None, f"it has the sheets {there}: choose with sheet=")
             options = {"sheet_name": sheet or 0, "keep_default_na": False, "na_values": [""]}
             # pandas numbers names that occur twice or are empty: these are as they are written
-            first = pd.read_excel(book, header=None, nrows=1, dtype=object, **options).fillna("")
+            first = pd.read_excel(book, header=None, nrows=1, dtype=object, **options)
             check_columns(path, 1, first.shape[1])
-            written = column_names(first.to_numpy().ravel(), path, 1)
+            cells = first.to_numpy().ravel().tolist()
+            written = column_names(["" if pd.isna(cell) else cell for cell in cells], path, 1)
             head = pd.read_excel(book, nrows=0, **options).columns
             kinds = {key: str for key, name in zip(head, written) if name in as_text}
             frame = pd.read_excel(book, dtype=kinds, **options)
