@@ -255,8 +255,11 @@ def test_all_measures(run, model, mails, expected, mails_frame, tmp_path):
     row = next(line for line in lines if line.startswith("hamming_loss"))
     assert row.split() == ["hamming_loss", "↓", f"{measures['hamming_loss']:.4f}"]
     assert [line.split()[0] for line in lines[-4:]] == ["label", *names]
-    # other rows
-    mails_frame.iloc[:30].to_csv(tmp_path / "other.csv", index=False)
+    # a part of them, and other rows
+    part = mails_frame.iloc[:30]
+    part.to_csv(tmp_path / "part.csv", index=False)
+    assert "these very rows" in run("evaluate", model, tmp_path / "part.csv", "--json").err
+    part.assign(body=part["body"] + " again").to_csv(tmp_path / "other.csv", index=False)
     done = run("evaluate", model, tmp_path / "other.csv", "--json")
     assert done.err == "" and json.loads(done.out)["rows"] == 30
 

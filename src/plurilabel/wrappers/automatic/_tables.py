@@ -106,7 +106,7 @@ class TableClassifier(ProbabilisticClassifier):
             return validate_data(self, X, reset=reset, skip_check_array=True)
         X = validate_features(self, X, reset=reset, ensure_all_finite="allow-nan")
         values = X.data if sparse.issparse(X) else X
-        if reset and (size := np.fmax.reduce(abs(values), axis=None, initial=0.0)) > LARGEST:
+        if reset and (size := float(np.fmax.reduce(abs(values), axis=None, initial=0))) > LARGEST:
             raise ValueError(f"X must hold values up to {LARGEST:g}, got {size:g}: scale them")
         # a data frame is stored by columns; sums in another order differ in the last bit
         return X if sparse.issparse(X) else np.ascontiguousarray(X)
