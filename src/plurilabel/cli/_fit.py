@@ -108,7 +108,13 @@ def training_command(function: Any) -> Any:
         ),
     ):  # fmt: skip
         command = option(command)
-    return click.argument("data", metavar="NAME|FILE...", nargs=-1)(data_options(command))
+    data = click.argument("data", metavar="NAME|FILE...", nargs=-1, callback=_data_given)
+    return data(data_options(command))
+
+
+def _data_given(ctx: click.Context, _: click.Parameter, data: tuple[str, ...]) -> tuple[str, ...]:
+    # for several values, older versions of click do not look into a configuration
+    return data or tuple((ctx.default_map or {}).get("data", ()))
 
 
 @click.command()
