@@ -24,6 +24,15 @@ from benchmarks.prior_fitted.learner._weights import (
 )
 
 
+def attend_columns(packed: Tensor) -> Tensor:
+    """Attention of queries, keys and values (rows, columns, 3, heads, width).
+
+    Returns (rows, columns, heads * width). The training has kernels of its own for it.
+    """
+    query, key, value = packed.permute(2, 0, 3, 1, 4)
+    return F.scaled_dot_product_attention(query, key, value).transpose(1, 2).flatten(2)
+
+
 class Block(nn.Module):
     """Attention among columns, attention to known rows, and a small network for each cell.
 
@@ -35,6 +44,7 @@ class Block(nn.Module):
         super().__init__()
         width = size.width
         self.heads = size.heads
+        self.attend_columns = attend_columns
         self.columns = nn.Linear(width, 3 * width, bias=False)
         self.columns_out = nn.Linear(width, width, bias=False)
         self.rows = nn.Linear(width, width, bias=False)
@@ -55,12 +65,10 @@ class Block(nn.Module):
         tables, n, _, width = x.shape
         head = (self.heads, width // self.heads)
         y = self.columns(F.layer_norm(x, (width,))).view(tables * n, -1, 3, *head)
-        query, key, value = y.permute(2, 0, 3, 1, 4)
-        if answers:
-            query, x = query[:, :, -answers:], x[:, :, -answers:]
+        x = x[:, :, -answers:]
         c = x.shape[2]
-        y = F.scaled_dot_product_attention(query, key, value)
-        x = x + self.columns_out(y.transpose(1, 2).reshape(tables, n, c, width))
+        y = self.attend_columns(y)[:, -answers:].reshape(tables, n, c, width)
+        x = x + self.columns_out(y)
 
         y = F.layer_norm(x, (width,)).transpose(1, 2).contiguous()  # (tables, columns, rows, ...)
         asked = y
