@@ -64,13 +64,15 @@ class Block(nn.Module):
         """
         tables, n, _, width = x.shape
         head = (self.heads, width // self.heads)
-        y = self.columns(F.layer_norm(x, (width,))).view(tables * n, -1, 3, *head)
+        kind = self.columns.weight.dtype
+        y = self.columns(F.layer_norm(x, (width,)).to(kind)).view(tables * n, -1, 3, *head)
         x = x[:, :, -answers:]
         c = x.shape[2]
         y = self.attend_columns(y)[:, -answers:].reshape(tables, n, c, width)
         x = x + self.columns_out(y)
 
-        y = F.layer_norm(x, (width,)).transpose(1, 2).contiguous()  # (tables, columns, rows, ...)
+        y = F.layer_norm(x, (width,)).to(kind)
+        y = y.transpose(1, 2).contiguous()  # (tables, columns, rows, width)
         asked = y
         if answers:
             asked, x = y[:, :, n_known:], x[:, n_known:]
@@ -83,7 +85,7 @@ class Block(nn.Module):
         y = F.scaled_dot_product_attention(query, key, value, scale=sharp)
         y = y.transpose(1, 2).reshape(tables, c, n, width)
         x = x + self.rows_out(y).transpose(1, 2)
-        return x + self.down(F.gelu(self.up(F.layer_norm(x, (width,)))))
+        return x + self.down(F.gelu(self.up(F.layer_norm(x, (width,)).to(kind))))
 
 
 class Network(nn.Module):
@@ -130,11 +132,11 @@ class Network(nn.Module):
                 self.labels(told.to(kind)) + self.label_names(names[:, :, -q:]),
             ],
             2,
-        )
+        ).to(torch.promote_types(kind, torch.float32))  # sums of many small parts
         for block in self.blocks[:-1]:
             x = block(x, n_known)
         x = F.layer_norm(self.blocks[-1](x, n_known, answers=q), (self.size.width,))
-        return self.head(x).squeeze(-1).to(base.dtype) + base
+        return self.head(x.to(kind)).squeeze(-1).to(base.dtype) + base
 
 
 def base_logits(Y: Tensor) -> Tensor:
