@@ -18,7 +18,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from plurilabel import BRkNN, MLkNN, MLkNNCV, MLRandomForest, metrics
 from plurilabel.datasets import Dataset
-from plurilabel.evaluation import Results, compare, compare_many
+from plurilabel.evaluation import Results, compare
 from plurilabel.evaluation._compare._compare import _units
 from plurilabel.evaluation._compare._plan import derived_seed, make_plan
 from plurilabel.learners import set_seeds
@@ -269,21 +269,6 @@ def test_a_folder_needs_filelock(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "filelock", None)
     with pytest.raises(ImportError, match=r"pip install 'plurilabel\[compare\]'"):
         compare(TOY, Constant(), out=tmp_path)
-
-
-def test_several_comparisons_are_what_each_is_alone():
-    folds = KFold(3, shuffle=True, random_state=0)
-    calls = [
-        {"datasets": {"toy": TOY}, "learners": [MLkNN(4), Noise()], "measures": ["f1"]},
-        {"datasets": {"toy": TOY, "tags": TAGS}, "learners": "BRkNN(3)", "cv": folds},
-    ]
-    seen = []
-    both = compare_many(calls, n_jobs=2, progress=lambda *news: seen.append(news[:2]))
-    assert seen == [(i + 1, 8) for i in range(8)]
-    for found, call in zip(both, calls):
-        alone = compare(**call, n_jobs=None)
-        assert without_times(found) == without_times(alone) and found.plan == alone.plan
-    assert both[1].plan["protocol"]["cv"] == repr(folds)
 
 
 def test_learners_that_search_neighbours_go_together_and_others_alone():

@@ -6,7 +6,7 @@ import os
 import shutil
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from numbers import Integral, Real
 from pathlib import Path
@@ -179,42 +179,6 @@ def compare(
         cells = {place: cell for place, cell in kept.items() if cell is not None}
         cells = _run(places, cells, folder, n_jobs, *how)
     return Results(plan, cells.values(), folder)
-
-
-def compare_many(
-    comparisons: Iterable[Mapping[str, Any]],
-    *,
-    n_jobs: int | None = 1,
-    progress: Progress | None = None,
-) -> list[Results]:
-    """Make several comparisons, each of other learners or splits, with the same workers.
-
-    Parameters
-    ----------
-    comparisons : iterable of mappings
-        Arguments of :func:`compare`: ``datasets`` and ``learners``, and where they are needed
-        ``cv``, ``repeats``, ``measures``, ``random_state`` and ``command``.
-    n_jobs, progress :
-        As in :func:`compare`, for all of them together.
-
-    Returns
-    -------
-    list of Results
-
-    Examples
-    --------
-    >>> from plurilabel import datasets
-    >>> from plurilabel.evaluation import compare_many
-    >>> toy = {"toy": datasets.make_multilabel(100, random_state=0)}
-    >>> compare_many(
-    ...     [{"datasets": toy, "learners": "MLkNN, BRkNN"},
-    ...      {"datasets": toy, "learners": "MLkNN", "cv": 5}], n_jobs=None)
-    [Results: 1 dataset, 2 learners, 2 cells, Results: 1 dataset, 1 learner, 5 cells]
-    """
-    plans = [make_plan(**comparison) for comparison in comparisons]
-    everything = [place for _, places in plans for place in places]
-    cells = _run(everything, {}, None, n_jobs, None, progress)
-    return [Results(plan, [cells[place] for place in places]) for plan, places in plans]
 
 
 @contextmanager
