@@ -4,20 +4,20 @@ from plurilabel._core.roster import publish
 from plurilabel.evaluation._checks import MULTILABEL_CHECKS, check_multilabel
 from plurilabel.evaluation._compare._compare import compare
 from plurilabel.evaluation._compare._results import Results
-from plurilabel.evaluation._friedman import Friedman, average_ranks, friedman, rank_rows
-from plurilabel.evaluation._nemenyi import (
+from plurilabel.evaluation._critical_difference import (
     CriticalDifferenceDiagram,
-    Nemenyi,
     critical_difference_diagram,
-    nemenyi,
     plot_critical_difference,
 )
+from plurilabel.evaluation._friedman import Friedman, average_ranks, friedman, rank_rows
 from plurilabel.evaluation._pairs import (
     Comparisons,
+    Nemenyi,
     ResampledT,
     corrected_resampled_t,
     holm,
     holm_adjusted,
+    nemenyi,
     wilcoxon,
 )
 from plurilabel.evaluation._report._issues_report import write_issues_report

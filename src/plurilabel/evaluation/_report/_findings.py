@@ -10,14 +10,12 @@ import numpy as np
 
 from plurilabel._core.words import capital, counted, listed, shortened
 from plurilabel.evaluation._compare._results import Results
-from plurilabel.evaluation._friedman import Friedman, friedman
-from plurilabel.evaluation._nemenyi import (
+from plurilabel.evaluation._critical_difference import (
     CriticalDifferenceDiagram,
-    Nemenyi,
     critical_difference_diagram,
-    nemenyi,
 )
-from plurilabel.evaluation._pairs import Comparisons, wilcoxon
+from plurilabel.evaluation._friedman import Friedman, friedman
+from plurilabel.evaluation._pairs import Comparisons, Nemenyi, nemenyi, wilcoxon
 from plurilabel.evaluation._report._about import about
 from plurilabel.evaluation._report._tables import (
     ALPHA,
