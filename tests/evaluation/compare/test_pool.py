@@ -38,10 +38,10 @@ def test_trouble_stays_in_its_cell(tmp_path):
         "fails": ("error", "RuntimeError: it cannot be done"),
         "hangs": ("timeout", "stopped at the time limit of 3 seconds"),
         "spoils": ("ok", None),
-        "crashes": ("crashed", "the process died of SIGSEGV while it ran this cell"),
+        "crashes": ("crashed", "the process died of SIGSEGV while running this cell"),
         "exits": (
             "crashed",
-            "the process ended by itself with exit code 3 while it ran this cell",
+            "the process ended with exit code 3 while running this cell",
         ),
         "last": ("ok", None),
     }
