@@ -27,31 +27,11 @@ from plurilabel.evaluation._report._stream_report import write_stream_report
 from plurilabel.evaluation._report._tables import MeasureTable, measure_tables
 
 __all__ = [
-    "MULTILABEL_CHECKS",
-    "Comparisons",
-    "CriticalDifferenceDiagram",
-    "Friedman",
-    "MeasureTable",
-    "Nemenyi",
-    "ResampledT",
-    "Results",
-    "average_ranks",
-    "check_multilabel",
-    "compare",
-    "corrected_resampled_t",
-    "critical_difference_diagram",
-    "friedman",
-    "holm",
-    "holm_adjusted",
-    "measure_tables",
-    "nemenyi",
-    "plot_critical_difference",
-    "rank_rows",
-    "wilcoxon",
-    "write_issues_report",
-    "write_model_report",
-    "write_report",
-    "write_stream_report",
-]
+    "MULTILABEL_CHECKS", "Comparisons", "CriticalDifferenceDiagram", "Friedman", "MeasureTable",
+    "Nemenyi", "ResampledT", "Results", "average_ranks", "check_multilabel", "compare",
+    "corrected_resampled_t", "critical_difference_diagram", "friedman", "holm", "holm_adjusted",
+    "measure_tables", "nemenyi", "plot_critical_difference", "rank_rows", "wilcoxon",
+    "write_issues_report", "write_model_report", "write_report", "write_stream_report",
+]  # fmt: skip
 
 publish(globals())

@@ -53,7 +53,7 @@ def test_a_published_split_again_is_not_tested():
     findings = Findings(results)
     assert not findings.tested.any()
     assert not findings.tables["f1"].close.any()
-    assert "nothing is tested" in " ".join(how_tested(findings))
+    assert "differences are not tested" in " ".join(how_tested(findings))
 
 
 def test_equal_learners_are_both_best():
