@@ -13,7 +13,9 @@ def test_headlines():
     assert headline(Findings(many)) == (
         "By average rank over 5 datasets, MLkNN(n_neighbors=5) is best in all 2 headline measures."
     )
-    assert "With 2 folds, only large differences are significant" in " ".join(how_tested(Findings(many)))
+    assert "With 2 folds, only large differences are significant" in " ".join(
+        how_tested(Findings(many))
+    )
 
 
 def test_a_lone_survivor_is_not_the_best():

@@ -337,7 +337,9 @@ def test_a_broken_run_leaves_the_old_report(tmp_path, monkeypatch):
 def test_jinja2_is_asked_for_by_name(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "jinja2", None)
     _report._template.cache_clear()
-    with pytest.raises(ImportError, match=r"a report needs jinja2: pip install 'plurilabel\[cli\]'"):
+    with pytest.raises(
+        ImportError, match=r"a report needs jinja2: pip install 'plurilabel\[cli\]'"
+    ):
         write_report(example_results(), tmp_path)
     assert write_report(example_results(), tmp_path, formats=["csv"])["csv"].exists()
 

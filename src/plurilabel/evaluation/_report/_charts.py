@@ -217,7 +217,8 @@ def time_against_quality(findings: Findings, dataset: str) -> list[Chart]:
         ("seconds to train and predict, per fold", f"{t.title} {t.arrow}"),
         log_x=True,
     )
-    losses, front = -quality if t.greater_is_better else quality, []
+    losses = -quality if t.greater_is_better else quality
+    front: list[int] = []
     for j in sorted(shown, key=lambda j: (seconds[j], losses[j])):
         if not front or losses[j] < losses[front[-1]]:
             front.append(j)
