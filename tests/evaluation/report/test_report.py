@@ -219,7 +219,7 @@ def test_names_cannot_break_out(tmp_path):
 
 
 def test_large_reports_stay_small(tmp_path):
-    files = write_report(example_results(12, 25, 10, 1000), tmp_path)
+    files = write_report(example_results(12, 25, 2, 1000), tmp_path)
     assert files["html"].stat().st_size < 1_000_000
     assert files["md"].stat().st_size < 300_000
 
