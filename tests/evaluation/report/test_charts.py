@@ -12,7 +12,6 @@ from plurilabel.evaluation._report._charts import (
     neighbor_groups,
     shown_labels,
     text_width,
-    threshold_curves,
     ticks,
     time_against_quality,
 )
@@ -73,18 +72,6 @@ def test_many_labels_are_thinned_from_frequent_to_rare():
     assert (np.diff(kept) < 0).all()
     assert (kept[0], kept[-1]) == (999, 0)
     assert shown_labels(counts[:5]).tolist() == np.argsort(-counts[:5]).tolist()
-
-
-def test_threshold_curves_keep_probabilities_apart():
-    results = example_results(1, 3, 2, names=["MLkNN", "RankSVM", "AdaBoostMH"])
-    figures = threshold_curves(Findings(results), "data0")
-    assert [figure.title for figure in figures] == [
-        f"{measure} by threshold ({kind})"
-        for kind in ("probabilities", "other scores")
-        for measure in ("Hamming loss", "F1", "Subset accuracy")
-    ]
-    assert [name for _, name in figures[0].legend] == ["MLkNN"]
-    assert {name for _, name in figures[3].legend} == {"RankSVM", "AdaBoostMH"}
 
 
 @given(st.floats(-1e6, 1e6), st.floats(1e-6, 1e6))

@@ -103,7 +103,7 @@ def test_report_of_a_real_comparison(tmp_path):
     text = " ".join(page.text)
     for title in (
         "Hamming loss by k", "Quality and time", "Recall by label frequency",
-        "F1 by threshold (probabilities)", "3 stratified folds",
+        "3 stratified folds",
         "n_neighbors must be smaller than the 40 training instances, got 99",
     ):  # fmt: skip
         assert title in text
@@ -179,7 +179,7 @@ def test_nothing_worked(tmp_path):
     results = example_results(2, 3, 2)
     for cell in results.cells:
         cell.update(status="crashed", error="killed", scores={}, per_label=None)
-        cell.update(threshold_curve=None, fit_seconds=None, predict_seconds=None)
+        cell.update(fit_seconds=None, predict_seconds=None)
     files = write_report(results, tmp_path)
     page = Page(files["html"].read_text())
     assert "No learner has a result." in page.text

@@ -111,7 +111,7 @@ def _call_text(datasets: Iterable[str], learners: Mapping[str, Any], options: An
 def empty_cell(measures: Sequence[str]) -> Cell:
     """The fields of a cell that a successful run fills."""
     costs = ("fit_seconds", "predict_seconds", "search_seconds", "peak_mb")
-    more = ("best_params", "per_label", "threshold_curve", "calibration_error", "traceback")
+    more = ("best_params", "per_label", "calibration_error", "traceback")
     return {"scores": dict.fromkeys(measures), **dict.fromkeys(costs + more), "warnings": []}
 
 

@@ -43,8 +43,6 @@ from plurilabel.learners import set_seeds
 from plurilabel.learners.lazy import MLkNNCV
 
 MOST_LABELS = 2000  # with more labels, a cell has no counts per label
-CURVE = ("hamming_loss", "subset_accuracy", "accuracy", "f1", "macro_f1", "micro_f1")
-CURVE_ENTRIES = 500_000  # with more scores, the threshold curve uses evenly spaced test rows
 MOST_ENTRIES = 5_000_000  # up to this size, sparse labels become an array
 
 
@@ -133,7 +131,7 @@ def _fill(cell: Cell, unit: Unit, learner: Any, cache: SearchCache) -> None:
     scored = hasattr(learner, "predict_proba") or hasattr(learner, "decision_function")
     start = perf_counter()
     labels = learner.predict(X_test)
-    scores = metrics.label_scores(learner, X_test, n_labels=q) if scored else None
+    scores: Any = metrics.label_scores(learner, X_test, n_labels=q) if scored else None
     cell["predict_seconds"] = perf_counter() - start
 
     if q == 1 and not sparse.issparse(labels):
@@ -143,12 +141,9 @@ def _fill(cell: Cell, unit: Unit, learner: Any, cache: SearchCache) -> None:
     if q <= MOST_LABELS:
         found = {"auc": [None] * q} | metrics.per_label(Y_test, scores, labels)
         cell["per_label"] = {name: plain(found[name]) for name in ("tp", "fp", "fn", "tn", "auc")}
-    if scores is not None and not sparse.issparse(scores):
-        probabilities = score_method(learner) == "predict_proba"
-        cell["threshold_curve"] = plain(_curve(Y_test, scores, probabilities))
-        if probabilities and scores.min() >= 0 and scores.max() <= 1:
-            error = metrics.expected_calibration_error(Y_test, scores)
-            cell["calibration_error"] = plain(error)
+    probabilities = scored and score_method(learner) == "predict_proba"
+    if probabilities and not sparse.issparse(scores) and scores.min() >= 0 and scores.max() <= 1:
+        cell["calibration_error"] = plain(metrics.expected_calibration_error(Y_test, scores))
 
 
 def _measured(
@@ -171,16 +166,6 @@ def _measured(
         elif "@" not in name and (measure.kind != "scores" or scores is not None):
             values[name] = measure.function(Y_test, labels if measure.kind == "labels" else scores)
     return values
-
-
-def _curve(Y: Any, scores: Any, probabilities: bool) -> dict[str, list[float]]:
-    """Measures of the labels above a threshold, for thresholds over the range of the scores."""
-    step = -(-scores.size // CURVE_ENTRIES)
-    Y, scores = Y[::step], scores[::step]
-    ends = (0.0, 1.0) if probabilities else (float(scores.min()), float(scores.max()))
-    cuts = np.linspace(*ends, 41)
-    found = [metrics.evaluate(Y, labels=scores > cut) for cut in cuts]
-    return {"cut": cuts.tolist()} | {name: [values[name] for values in found] for name in CURVE}
 
 
 def _best_params(learner: Any) -> dict[str, Any] | None:

@@ -18,12 +18,10 @@ from numpy.typing import ArrayLike, NDArray
 from plurilabel._core.words import capital, display_width, listed, shortened
 from plurilabel.evaluation._report._findings import Findings
 from plurilabel.evaluation._report._tables import Array
-from plurilabel.metrics import get_measure
 
 SERIES = 7  # learners with a color of their own; the others are gray
 QUALITY = ("average_precision", "f1", "micro_f1", "accuracy", "hamming_loss")
 AGAINST_K = ("hamming_loss", "f1", "ranking_loss", "average_precision")
-CURVES = ("hamming_loss", "f1", "subset_accuracy")
 MOST_POINTS, RECALL_SERIES = 400, 4  # labels and learners in the chart of recall
 MOST_LABELS, MOST_LEARNERS = 30, 12  # in the table of labels
 
@@ -128,7 +126,7 @@ class Chart:
 
 def charts(findings: Findings, dataset: str) -> list[Chart]:
     """All charts of a dataset."""
-    drawn = (against_k, time_against_quality, frequency_against_recall, threshold_curves)
+    drawn = (against_k, time_against_quality, frequency_against_recall)
     return [chart for draw in drawn for chart in draw(findings, dataset)]
 
 
@@ -268,53 +266,6 @@ def frequency_against_recall(findings: Findings, dataset: str) -> list[Chart]:
     some = f"; {len(drawn)} of {len(present):,} labels are shown"
     chart.caption = f"Each point is a label{means}{some if len(drawn) < len(present) else ''}."
     return [chart]
-
-
-def threshold_curves(findings: Findings, dataset: str) -> list[Chart]:
-    """Measures against the threshold, mean over splits; probabilities apart from other scores."""
-    kinds: dict[str, dict[str, dict[str, Array]]] = {"probabilities": {}, "other scores": {}}
-    for name in findings.learners[:SERIES]:
-        if curve := _mean_curve(findings, dataset, name):
-            is_share = np.allclose(curve["cut"][[0, -1]], (0, 1), atol=1e-9)
-            kinds["probabilities" if is_share else "other scores"][name] = curve
-    found = []
-    for kind, curves in kinds.items():
-        for measure in CURVES:
-            drawn = {n: c for n, c in curves.items() if np.isfinite(c.get(measure, np.nan)).any()}
-            if not drawn:
-                continue
-            cuts = np.concatenate([curve["cut"] for curve in drawn.values()])
-            title = get_measure(measure).title
-            chart = Chart(
-                f"{capital(title)} by threshold ({kind})",
-                f"{title} on {dataset} by threshold of {kind}",
-                (cuts.min(), cuts.max()),
-                padded(np.concatenate([curve[measure] for curve in drawn.values()])),
-                ("threshold above which labels are predicted", title),
-            )
-            for name, curve in drawn.items():
-                style = series(findings.learners.index(name))
-                chart.series(curve["cut"], curve[measure], style, name)
-            found.append(chart)
-    return found
-
-
-def _mean_curve(findings: Findings, dataset: str, learner: str) -> dict[str, Array]:
-    """Mean of the curves of several splits, on one grid of thresholds."""
-    curves = [
-        {name: np.array(values, dtype=np.float64) for name, values in curve.items()}
-        for cell in findings.finished.get((dataset, learner), ())
-        if (curve := cell.get("threshold_curve"))
-    ]
-    if not curves:
-        return {}
-    low, high = min(c["cut"][0] for c in curves), max(c["cut"][-1] for c in curves)
-    grid = np.linspace(low, high, len(curves[0]["cut"]))
-    return {"cut": grid} | {
-        measure: np.mean([np.interp(grid, c["cut"], c[measure]) for c in curves], axis=0)
-        for measure in CURVES
-        if all(measure in curve for curve in curves)
-    }
 
 
 def label_scores(findings: Findings, dataset: str) -> dict[str, Any] | None:
