@@ -9,7 +9,6 @@ from plurilabel.evaluation._report._charts import (
     frequency_against_recall,
     label_f1,
     log_ticks,
-    neighbor_groups,
     shown_labels,
     text_width,
     ticks,
@@ -17,22 +16,6 @@ from plurilabel.evaluation._report._charts import (
 )
 from plurilabel.evaluation._report._findings import Findings
 from tests.evaluation.report.example_results import LEARNERS, example_results
-
-
-def test_learners_that_differ_in_k_are_found():
-    def about(k, **more):
-        return {"class": "x.MLkNN", "parameters": {"n_neighbors": k, **more}}
-
-    nested = {"class": "Pipeline", "parameters": {"steps": [["s", None], ["k", about(9)]]}}
-    groups = neighbor_groups(
-        {
-            "b": about(10), "a": about(3), "smooth": about(3, smoothing=2), "forest": {},
-            "p9": nested, "grid": about([1, 2]),
-        }
-    )  # fmt: skip
-    assert groups == {"MLkNN": [(3, "a"), (10, "b")]}
-    deeper = {"class": "Pipeline", "parameters": {"steps": [["s", None], ["k", about(1)]]}}
-    assert neighbor_groups({"p9": nested, "p1": deeper}) == {"Pipeline": [(1, "p1"), (9, "p9")]}
 
 
 def test_front_of_time_and_quality():

@@ -7,7 +7,6 @@ also smaller and much faster, and a report may have a hundred charts.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from math import ceil, floor, log10
 from typing import Any, NamedTuple
@@ -15,13 +14,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from plurilabel._core.words import capital, display_width, listed, shortened
+from plurilabel._core.words import display_width, listed, shortened
 from plurilabel.evaluation._report._findings import Findings
 from plurilabel.evaluation._report._tables import Array
 
 SERIES = 7  # learners with a color of their own; the others are gray
 QUALITY = ("average_precision", "f1", "micro_f1", "accuracy", "hamming_loss")
-AGAINST_K = ("hamming_loss", "f1", "ranking_loss", "average_precision")
 MOST_POINTS, RECALL_SERIES = 400, 4  # labels and learners in the chart of recall
 MOST_LABELS, MOST_LEARNERS = 30, 12  # in the table of labels
 
@@ -126,74 +124,7 @@ class Chart:
 
 def charts(findings: Findings, dataset: str) -> list[Chart]:
     """All charts of a dataset."""
-    drawn = (against_k, time_against_quality, frequency_against_recall)
-    return [chart for draw in drawn for chart in draw(findings, dataset)]
-
-
-def against_k(findings: Findings, dataset: str) -> list[Chart]:
-    """Measures against the number of neighbors, for learners that differ in nothing else."""
-    found = []
-    learners, i = findings.results.learners, findings.results.datasets.index(dataset)
-    groups = neighbor_groups(findings.results.plan["learners"])
-    tables = [findings.tables[m] for m in AGAINST_K if m in findings.tables]
-    for t in tables or findings.headlines[:4]:
-        lines = {}
-        for name, group in groups.items():
-            points = [(k, t.means[i, learners.index(one)]) for k, one in group]
-            known = [point for point in points if np.isfinite(point[1])]
-            if len(known) > 1:
-                lines[name] = tuple(zip(*known))
-        if not lines:
-            continue
-        ks, values = (np.concatenate(part) for part in zip(*lines.values()))
-        wide = max(ks) > 20 * min(ks)
-        chart = Chart(
-            f"{capital(t.title)} by k",
-            f"{t.title} on {dataset} by number of neighbors",
-            (min(ks) / 1.1, max(ks) * 1.1) if wide else padded(ks, 0.03),
-            padded(values),
-            ("number of neighbors", f"{t.title} {t.arrow}"),
-            log_x=wide,
-        )
-        for place, (name, (xs, ys)) in enumerate(lines.items()):
-            chart.series(xs, ys, series(place), name)
-            titles = [f"{name}, {k:g} neighbors: {v:.4f}" for k, v in zip(xs, ys)]
-            chart.dots(xs, ys, series(place), titles)
-        found.append(chart)
-    return found
-
-
-def neighbor_groups(learners: Mapping[str, Any]) -> dict[str, list[tuple[float, str]]]:
-    """Learners that only differ in n_neighbors: title to (k, learner), sorted by k."""
-    found: dict[str, list[tuple[float, str]]] = {}
-    for name, about in learners.items():
-        k: list[float] = []
-        rest = _without_k({key: about.get(key) for key in ("class", "parameters")}, k)
-        if len(k) == 1:
-            key = json.dumps(rest, sort_keys=True, default=str)
-            found.setdefault(key, []).append((k[0], name))
-    groups: dict[str, list[tuple[float, str]]] = {}
-    for group in found.values():
-        if len({k for k, _ in group}) > 1:
-            first = min(group)[1]
-            kind = str(learners[first].get("class", "")).rpartition(".")[2] or first
-            groups[kind if kind not in groups else f"{kind}, as {first}"] = sorted(group)
-    return groups
-
-
-def _without_k(about: Any, found: list[float]) -> Any:
-    """Nested parameters without n_neighbors, whose values are added to ``found``."""
-    if isinstance(about, list):
-        return [_without_k(value, found) for value in about]
-    if not isinstance(about, dict):
-        return about
-    rest = {}
-    for key, value in about.items():
-        if key.split("__")[-1] == "n_neighbors" and isinstance(value, int | float):
-            found.append(float(value))
-        else:
-            rest[key] = _without_k(value, found)
-    return rest
+    return time_against_quality(findings, dataset) + frequency_against_recall(findings, dataset)
 
 
 def time_against_quality(findings: Findings, dataset: str) -> list[Chart]:
