@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,6 @@ from plurilabel._core.base import check_labels, check_scores, column_names, name
 from plurilabel._core.blocks import dense
 from plurilabel._core.compat import import_extra, safe_indexing
 from plurilabel._core.words import display_width, printable, shortened
-from plurilabel.metrics import label_scores
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -45,60 +44,6 @@ class Display:
         self.ax_ = axes(ax, size, type(self).__name__)
         self.figure_ = self.ax_.figure
         return self.ax_
-
-
-class LabelsDisplay(Display):
-    """A display of true and predicted labels."""
-
-    from_predictions: ClassVar[Any]
-
-    @classmethod
-    def from_estimator(cls, estimator: Any, X: Any, Y: Any, **options: Any) -> Self:
-        """Predict the labels of X and plot them against the true labels Y.
-
-        Parameters
-        ----------
-        estimator : fitted classifier, or a saved model
-        X, Y : input of the estimator, and its true labels
-        **options
-            As for :meth:`from_predictions`.
-        """
-        Y, Z, names = predicted(estimator, X, Y, options.pop("label_names", None))
-        return cls.from_predictions(Y, Z, label_names=names, **options)
-
-
-class ScoresDisplay(Display):
-    """A display of true labels and predicted scores."""
-
-    from_predictions: ClassVar[Any]
-
-    @classmethod
-    def from_estimator(cls, estimator: Any, X: Any, Y: Any, **options: Any) -> Self:
-        """Predict the scores of X and plot them against the true labels Y.
-
-        Parameters
-        ----------
-        estimator : fitted classifier, or a saved model
-        X, Y : input of the estimator, and its true labels
-        **options
-            As for :meth:`from_predictions`.
-        """
-        cls._check(estimator)
-        names = options.pop("label_names", None)
-        estimator, X, Y, names = opened(estimator, X, Y, names)
-        q = check_labels(Y, name="Y").shape[1]
-        options = cls._defaults(estimator) | options
-        options["label_names"] = names_of(names, Y, q, estimator)
-        return cls.from_predictions(Y, label_scores(estimator, X, n_labels=q), **options)
-
-    @staticmethod
-    def _check(estimator: Any) -> None:
-        """Raise an error if the estimator has no suitable scores."""
-
-    @staticmethod
-    def _defaults(estimator: Any) -> dict[str, Any]:  # noqa: ARG004
-        """Options that depend on the estimator."""
-        return {}
 
 
 def axes(ax: Axes | None, size: tuple[float, float], who: str) -> Axes:

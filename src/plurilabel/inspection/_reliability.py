@@ -8,15 +8,17 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from plurilabel._core.base import check_labels
 from plurilabel.inspection import _display
-from plurilabel.inspection._display import BLUE, GRAY, Array, ScoresDisplay
+from plurilabel.inspection._display import BLUE, GRAY, Array, Display
+from plurilabel.metrics import label_scores
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
 @dataclass(eq=False, repr=False)
-class ReliabilityDisplay(ScoresDisplay):
+class ReliabilityDisplay(Display):
     """Reliability diagram: observed frequency of labels against predicted probability.
 
     The probabilities of all labels, or of one, are divided into bins of equal width. A point on
@@ -59,10 +61,25 @@ class ReliabilityDisplay(ScoresDisplay):
         """Mean distance from the diagonal, weighted by counts."""
         return float(np.average(np.abs(self.predicted - self.observed), weights=self.counts))
 
-    @staticmethod
-    def _check(estimator: Any) -> None:
+    @classmethod
+    def from_estimator(cls, estimator: Any, X: Any, Y: Any, **options: Any) -> Self:
+        """Predict the probabilities of X and plot them against the true labels Y.
+
+        Parameters
+        ----------
+        estimator : fitted classifier with ``predict_proba``, or a saved model
+        X, Y : input of the estimator, and its true labels
+        **options
+            As for :meth:`from_predictions`.
+        """
         if not hasattr(estimator, "predict_proba"):
             raise ValueError(f"estimator must have predict_proba, got {type(estimator).__name__}")
+        names = options.pop("label_names", None)
+        estimator, X, Y, names = _display.opened(estimator, X, Y, names)
+        q = check_labels(Y, name="Y").shape[1]
+        names = _display.names_of(names, Y, q, estimator)
+        proba = label_scores(estimator, X, n_labels=q)
+        return cls.from_predictions(Y, proba, label_names=names, **options)
 
     @classmethod
     def from_predictions(

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from plurilabel._core.base import CUTS, column_names, names_or_default
+from plurilabel._core.base import CUTS, check_labels, column_names, names_or_default
 from plurilabel._core.scores import score_method
 from plurilabel.inspection import _display
-from plurilabel.inspection._display import BLUE, COLORS, GRAY, GREEN, ORANGE, Array, ScoresDisplay
+from plurilabel.inspection._display import BLUE, COLORS, GRAY, GREEN, ORANGE, Array, Display
+from plurilabel.metrics import label_scores
 from plurilabel.metrics.shared import CountMeasure
 from plurilabel.thresholds import shared as thresholds
 
@@ -121,7 +122,7 @@ def _at_most(values: Array, most: int) -> Array:
 
 
 @dataclass(eq=False, repr=False)
-class PrecisionRecallThresholdDisplay(ScoresDisplay):
+class PrecisionRecallThresholdDisplay(Display):
     """Precision, recall and F1 against the cut above which labels are predicted.
 
     Use :meth:`from_estimator` or :meth:`from_predictions`.
@@ -166,9 +167,23 @@ class PrecisionRecallThresholdDisplay(ScoresDisplay):
         """The highest cut with the best F1."""
         return float(self.cuts[len(self.f1) - 1 - self.f1[::-1].argmax()])
 
-    @staticmethod
-    def _defaults(estimator: Any) -> dict[str, Any]:
-        return {"default_cut": CUTS[score_method(estimator)]}
+    @classmethod
+    def from_estimator(cls, estimator: Any, X: Any, Y: Any, **options: Any) -> Self:
+        """Score X, and plot precision and recall of the true labels Y over all cuts.
+
+        Parameters
+        ----------
+        estimator : fitted classifier with ``predict_proba`` or ``decision_function``, or a model
+        X, Y : input of the estimator, and its true labels
+        **options
+            As for :meth:`from_predictions`.
+        """
+        names = options.pop("label_names", None)
+        estimator, X, Y, names = _display.opened(estimator, X, Y, names)
+        q = check_labels(Y, name="Y").shape[1]
+        options = {"default_cut": CUTS[score_method(estimator)]} | options
+        options["label_names"] = _display.names_of(names, Y, q, estimator)
+        return cls.from_predictions(Y, label_scores(estimator, X, n_labels=q), **options)
 
     @classmethod
     def from_predictions(
