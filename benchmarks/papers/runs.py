@@ -29,7 +29,7 @@ from benchmarks.papers.reproduction import (
     judge,
     judge_recorded,
 )
-from plurilabel import datasets
+from plurilabel.datasets import load
 from plurilabel.evaluation import Results, compare
 from plurilabel.metrics import get_measure
 
@@ -115,7 +115,7 @@ class _Ours:
                 key = (protocol.dataset, protocol.split)
                 texts.setdefault(key, {}).update((text, text) for text in learners)
         # load everything first: a missing file stops the run before anything is computed
-        self.data = {name: datasets.load(name) for name in dict.fromkeys(key[0] for key in texts)}
+        self.data = {name: load(name) for name in dict.fromkeys(key[0] for key in texts)}
         needed = {key: learners for key, learners in texts.items() if learners}
         total = sum(len(own) * (1 if f == "holdout" else f) for (_, f), own in needed.items())
         self.results: dict[tuple[str, Any], Results] = {}

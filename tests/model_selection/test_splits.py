@@ -1,4 +1,4 @@
-"""One rule for ``cv`` and ``groups``: every estimator that has ``cv`` follows it."""
+"""``cv`` and ``groups`` of every estimator that splits its rows."""
 
 import numpy as np
 import pytest
@@ -155,7 +155,7 @@ def test_held_out_rows(groups):
         (np.array(["a", 1, "a", 1], dtype=object), "groups must be of one type, got int and str"),
     ],
 )
-def test_groups_that_are_none(groups, message):
+def test_invalid_groups(groups, message):
     with pytest.raises(ValueError, match=message):
         splits_by(2, np.zeros((4, 1)), np.zeros((4, 1)), groups)
 

@@ -1,4 +1,4 @@
-"""Running papers again: values and verdicts, on a small invented paper and on real data."""
+"""Reproduced values and verdicts, on a small invented paper and on real data."""
 
 import numpy as np
 import pytest
@@ -44,7 +44,7 @@ def test_facts_and_statements(result):
     ],
     ids=["wrong", "skipped", "failed"],
 )
-def test_rows_that_do_not_come_out(found, tmp_path, extra, row, verdict, holds, reason):
+def test_rows_that_do_not_hold(found, tmp_path, extra, row, verdict, holds, reason):
     result = reproduce_papers([make_paper(tmp_path, found, extra)], "1")
     one = cell(result, row, "f1")
     assert one["verdict"] == verdict and reason in one["reason"]

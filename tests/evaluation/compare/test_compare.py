@@ -1,4 +1,4 @@
-"""Comparisons: right values, whatever the learners, the workers and the user do."""
+"""Comparisons: correct values for all kinds of learners, workers and interruptions."""
 
 import errno
 import json
@@ -249,22 +249,13 @@ def test_one_process_at_a_time(tmp_path):
     assert not compare(TOY, Constant(), out=tmp_path, n_jobs=None).failures()
 
 
-def test_a_lock_is_no_way_out_of_the_folder(tmp_path):
-    (tmp_path / "mine").write_text("precious")
-    (tmp_path / "out").mkdir()
-    (tmp_path / "out" / ".lock").symlink_to(tmp_path / "mine")
-    with pytest.raises(OSError, match="lock is a link to another file; remove it"):
-        compare(TOY, Constant(), out=tmp_path / "out")
-    assert (tmp_path / "mine").read_text() == "precious"
-
-
 def test_a_folder_needs_filelock(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "filelock", None)
     with pytest.raises(ImportError, match=r"pip install 'plurilabel\[compare\]'"):
         compare(TOY, Constant(), out=tmp_path)
 
 
-def test_learners_that_search_neighbours_go_together_and_others_alone():
+def test_only_learners_that_search_neighbors_share_a_unit():
     learners = {"a": MLkNN(2), "b": Constant(), "c": BRkNN(3), "d": Constant()}
     _, places = make_plan({"toy": TOY}, learners, cv=2)
     units = _units(places, None)
@@ -291,7 +282,7 @@ def test_learners_that_search_neighbours_go_together_and_others_alone():
         ({"measures": ["precision@k"]}, "must have a number for k"),
     ],
 )
-def test_options_that_are_none(change, message):
+def test_invalid_options(change, message):
     with pytest.raises((ValueError, TypeError), match=message):
         compare(TOY, Constant(), **change)
 
@@ -313,7 +304,7 @@ class Interrupted(Constant):
         raise KeyboardInterrupt
 
 
-def test_in_this_process_ctrl_c_is_the_users():
+def test_keyboard_interrupts_reach_the_caller():
     learners = {"fails": Fails(), "a": Constant()}
     cells = compare(TOY, learners, n_jobs=None).cells
     assert [cell["status"] for cell in cells] == ["error", "ok"]
@@ -321,7 +312,7 @@ def test_in_this_process_ctrl_c_is_the_users():
         compare(TOY, Interrupted(), n_jobs=None)
 
 
-def test_sparse_labels_are_no_obstacle_to_scikit_learn():
+def test_sparse_labels_work_with_scikit_learn():
     dense = Dataset(TAGS.X, TAGS.Y.toarray(), TAGS.feature_names, TAGS.label_names)
     tree = DecisionTreeClassifier(max_depth=3)
     learners = {"tree": tree, "each": MultiOutputClassifier(tree), "MLkNN": MLkNN(4)}

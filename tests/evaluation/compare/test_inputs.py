@@ -47,7 +47,7 @@ def test_datasets_in_any_form(tmp_path):
         ((TOY.X, TOY.X), ValueError, "must hold only 0 and 1"),
     ],
 )
-def test_datasets_that_are_none(given, error, message):
+def test_invalid_datasets(given, error, message):
     with pytest.raises(error, match=message):
         compare(given, Constant())
 
@@ -76,7 +76,7 @@ def test_learners_in_any_form():
         ({"a": MLkNN(metric=threading.Lock())}, TypeError, "cannot be pickled|pickle"),
     ],
 )
-def test_learners_that_are_none(given, error, message):
+def test_invalid_learners(given, error, message):
     with pytest.raises(error, match=message):
         compare(TOY, given)
 

@@ -1,4 +1,4 @@
-"""Workers that fail, hang, crash and are killed; and the same command again."""
+"""Workers that fail, hang, crash or are killed, and resumed comparisons."""
 
 import os
 import signal
@@ -21,7 +21,7 @@ from tests.evaluation.compare.toys import TIMES, TOY
 from tests.evaluation.compare.troublesome import Constant, Crashes, Exits, Fails, Hangs, Spoils
 
 
-def test_trouble_stays_in_its_cell(tmp_path):
+def test_a_failing_learner_does_not_affect_others(tmp_path):
     pid_file = tmp_path / "pid"
     learners = {
         "first": Constant(),
@@ -224,7 +224,7 @@ def test_a_worker_does_not_outlive_its_parent_while_it_starts():
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks at processes in /proc")
-def test_killed_and_started_again_it_ends_as_if_nothing_had_happened(tmp_path, capsys):
+def test_a_killed_comparison_resumes_with_the_same_results(tmp_path, capsys):
     others = children(os.getpid())  # of tests before this one
     data = datasets.make_multilabel(60, random_state=1)
     table, out = tmp_path / "toy.csv", tmp_path / "out"

@@ -1,4 +1,4 @@
-"""What the report says about the results."""
+"""Sentences of the report."""
 
 from plurilabel.evaluation._report._findings import Findings, headline, how_tested
 from tests.evaluation.report.example_results import example_results

@@ -1,4 +1,4 @@
-"""The report says what the cells hold, in every format, whatever the names are."""
+"""The report shows the content of the cells in every format, for any names."""
 
 import csv
 import re
@@ -142,7 +142,7 @@ def test_failures_are_shown(tmp_path):
     assert findings.tests["f1"].friedman.names == (LEARNERS[0], LEARNERS[2])
 
 
-def test_what_is_missing_is_no_failure(tmp_path):
+def test_missing_results_are_not_failures(tmp_path):
     full = example_results(2, 3, 2, measures=["f1", "ranking_loss"])
     for cell in full.cells:
         if cell["learner"] == LEARNERS[1]:
@@ -304,14 +304,14 @@ def test_csv_holds_every_mean(tmp_path):
         assert row["splits"] == "4"
 
 
-def test_names_in_csv_are_no_formulas(tmp_path):
+def test_names_in_csv_are_not_formulas(tmp_path):
     results = example_results(1, 2, names=["=HYPERLINK(A1)", "-1"])
     file = write_report(results, tmp_path, formats="csv")["csv"]
     with open(file, newline="", encoding="utf-8") as stream:
         assert {row["learner"] for row in csv.DictReader(stream)} == {"'=HYPERLINK(A1)", "-1"}
 
 
-def test_refusals(tmp_path):
+def test_invalid_input(tmp_path):
     results = example_results()
     with pytest.raises(ValueError, match="formats must be some of html, md, tex, csv, got 'pdf'"):
         write_report(results, tmp_path, formats=["pdf"])
@@ -334,7 +334,7 @@ def test_a_broken_run_leaves_the_old_report(tmp_path, monkeypatch):
     assert (tmp_path / "report.html").read_text() == old
 
 
-def test_jinja2_is_asked_for_by_name(tmp_path, monkeypatch):
+def test_the_report_needs_jinja2(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "jinja2", None)
     _report._template.cache_clear()
     with pytest.raises(

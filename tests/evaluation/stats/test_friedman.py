@@ -146,6 +146,6 @@ def test_names_come_from_the_data_frame():
         (lambda: friedman(DEMSAR, greater_is_better=True, missing="x"), "missing must be"),
     ],
 )
-def test_refusals(call, match):
+def test_invalid_input(call, match):
     with pytest.raises(ValueError, match=match):
         call()
