@@ -40,9 +40,9 @@ wheel:
 	.venv-wheel/bin/python -m pip install --quiet --disable-pip-version-check dist/*.whl
 	cd dist && ../.venv-wheel/bin/python -I ../scripts/try_wheel.py
 
-# Every published table again, from the real data: docs/reproduction.md.
+# Repeat every published table on the real data: docs/reproduction.md.
 reproduce: .venv/.test
-	$(BIN)/plurilabel reproduce --out docs
+	$(BIN)/python -m benchmarks reproduce --out docs
 
 bench: .venv-bench/.ready
 	.venv-bench/bin/python -m benchmarks speed

@@ -1,11 +1,11 @@
-"""Labels from many hands: fusion, soft labels and audited measures, beside simpler ways.
+"""Labels from several annotators: fusion, soft labels and audited measures.
 
 ``python -m benchmarks many_hands [PART ...]`` writes benchmarks/results/many-hands-PART.csv:
 
-simulation  20 settings of sources with reliabilities from .55 to .95: share of cells right
+simulation  20 settings of sources with reliabilities from .55 to .95: share of correct cells
 left_out    BRIGHTER, each annotator left out in turn: log loss of the votes left out
 soft        BRIGHTER, macro F1 on the test part of models trained on different labels
-audit       1,000 runs: how often a 95% interval from 200 audited rows holds, and its width
+audit       1,000 runs: coverage and width of a 95% interval from 200 audited rows
 
 Needs the datasets (PLURILABEL_DATA). Priors and limits of the fusion were chosen on other seeds of
 the simulation.

@@ -415,7 +415,7 @@ def test_labels_that_are_not_known(run, tmp_path):
                    "--out", tmp_path / "results")  # fmt: skip
     assert compared.status == 0
     page = (tmp_path / "results" / "report.md").read_text()
-    assert "labels not known" in page and f" {hidden} |" in page and "## Calibration" in page
+    assert "unknown labels" in page and f" {hidden} |" in page and "## Calibration" in page
     frame.replace({"sea": {0: pd.NA}, "sun": {0: pd.NA}}).to_csv(train, index=False)
     no = run("fit", train, "--labels", "sea,sun", "-o", tmp_path / "no.skops")
     assert "say what it means with --empty-labels absent or --empty-labels unknown" in no.err

@@ -29,7 +29,6 @@ COMMANDS = {
     "tune": ("_fit:tune", "Search for the best parameters and save the model."),
     "compare": ("_compare:compare", "Compare learners on datasets."),
     "stream": ("_stream:stream", "Test learners on each row of a stream, then let them learn it."),
-    "reproduce": ("_reproduce:reproduce", "Run the published tables of the papers again."),
     "serve": (
         "_serve:serve",
         "Serve a model over HTTP, with a page to view, explain and correct predictions.",
