@@ -53,15 +53,9 @@ DEPENDS_ON_ROW_ORDER = {
     "EnsembleOfPrunedSets": "samples are drawn by row number",
     "OutputCodes": "bits that occur again are learned from samples drawn by row number",
     "StackedRelevance": "folds are filled in order",
-    "MLRandomForest(n_estimators=10)": "samples are drawn by row number",
-    "MLRandomForest(n_estimators=5": "samples are drawn by row number",
-    "AdaBoostMH(n_estimators=20, validation_fraction": "what is held out is drawn by row number",
-    "MLGradientBoosting(n_estimators=20, loss='hinge', subsample": (
-        "samples are drawn by row number"
-    ),
-    "MLGradientBoosting(n_estimators=20, loss='squared', validation_fraction": (
-        "what is held out is drawn by row number"
-    ),
+    "MLRandomForest(n_estimators": "samples are drawn by row number",
+    "subsample=": "samples are drawn by row number",
+    "validation_fraction=": "what is held out is drawn by row number",
     "BPMLL": "batches are drawn by row number",
     "INSDIF": "the first medoids are drawn by row number",
     "MIMLNN": "the first medoids are drawn by row number",

@@ -18,7 +18,7 @@ from sklearn.exceptions import DataConversionWarning
 from sklearn.utils import check_array
 from sklearn.utils.validation import column_or_1d
 
-from plurilabel._core.blocks import canonical, is_missing, on_host, refuse_masked
+from plurilabel._core.blocks import canonical, huge_numbers, is_missing, on_host, refuse_masked
 from plurilabel._core.limits import check_size
 from plurilabel._core.words import FRACTIONS, check_unicode
 
@@ -341,14 +341,13 @@ def check_scores(scores: Any, *, name: str = "scores") -> NDArray[Any] | sparse.
            [0., 1.]])
     """
     refuse_masked(scores, name)
-    return check_array(
-        canonical(scores),
-        accept_sparse="csr",
-        dtype=[np.float64, np.float32],
-        input_name=name,
-        ensure_min_samples=1,
-        ensure_min_features=1,
-    )
+    with huge_numbers():
+        return check_array(
+            canonical(scores),
+            accept_sparse="csr",
+            dtype=[np.float64, np.float32],
+            input_name=name,
+        )
 
 
 def one_class_each(y: Any) -> NDArray[Any] | None:

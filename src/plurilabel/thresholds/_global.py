@@ -17,7 +17,7 @@ from plurilabel._core.names import ALIASES
 from plurilabel._core.unknown import known_part
 from plurilabel.metrics import COUNT_MEASURES
 from plurilabel.metrics.shared import CountMeasure
-from plurilabel.thresholds._strategy import BLOCK, Scores, ThresholdStrategy
+from plurilabel.thresholds._strategy import BLOCK, Scores, ThresholdStrategy, just_below
 from plurilabel.thresholds._sweep import best_size, cut_between, cut_keeping, evaluate
 
 
@@ -178,7 +178,7 @@ def _best_prefix(
     k = int((means >= means.max() - slack).argmax())
     next_lower = scores.max(where=scores < f[k], initial=-np.inf)
     if next_lower == -np.inf:
-        return float(np.nextafter(np.float64(f[k]), -np.inf)), float(means[k])
+        return float(just_below(f[k])), float(means[k])
     return cut_between(next_lower, f[k]), float(means[k])
 
 

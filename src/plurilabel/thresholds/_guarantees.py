@@ -16,7 +16,14 @@ from plurilabel._core.blocks import dense
 from plurilabel._core.compat import Interval, StrOptions
 from plurilabel._core.fitted import Declared, number, numbers
 from plurilabel._core.unknown import known_part
-from plurilabel.thresholds._strategy import Scores, Sets, ThresholdStrategy, above, complete_rows
+from plurilabel.thresholds._strategy import (
+    Scores,
+    Sets,
+    ThresholdStrategy,
+    above,
+    complete_rows,
+    just_below,
+)
 
 RISKS = ("recall", "subset", "misses")
 _ROUNDING = 1e-9  # alpha (n + 1) need not be a whole number in binary
@@ -175,7 +182,7 @@ def highest_cut(at: NDArray[np.float64], total: NDArray[np.float64], budget: flo
         return -np.inf
     k = int(np.searchsorted(total, budget + _ROUNDING, side="right"))  # the first too many
     # the largest number below the score that must stay, and equal ones with it
-    return float(np.nextafter(at[k], -np.inf)) if k < len(at) else np.inf
+    return float(just_below(at[k])) if k < len(at) else np.inf
 
 
 def _search(
@@ -200,7 +207,7 @@ def _search(
             f"risk must be at most alpha={alpha:g} for sets of all labels, got {lowest:g}"
         )
     at = np.unique(scores).astype(np.float64)
-    cuts = np.concatenate([[-np.inf], np.nextafter(at, -np.inf)[1:], [np.inf]])
+    cuts = np.concatenate([[-np.inf], just_below(at)[1:], [np.inf]])
     low, high = 0, len(cuts)  # the cut at low is allowed, that at high is not
     while high - low > 1:
         middle = (low + high) // 2
@@ -365,7 +372,7 @@ class FalseDiscoveryControl(ThresholdStrategy):
         if k == 0:
             self.cut_, self.risk_ = np.inf, 0.0
         else:
-            self.cut_ = float(np.nextafter(at[k - 1], -np.inf))
+            self.cut_ = float(just_below(at[k - 1]))
             self.risk_ = float(max(risk[k - 1], 0.0))
 
 

@@ -36,7 +36,9 @@ class Pool:
         some = scores.ravel()
         if some.size > SAMPLE:
             some = some[np.random.default_rng(0).integers(some.size, size=SAMPLE)]
-        ends = np.array([np.nextafter(scores.min(), -np.inf), scores.max()], scores.dtype)
+        # finite even below the lowest double, because counts are interpolated between cuts
+        below = np.nextafter(scores.min(), np.finfo(scores.dtype).min)
+        ends = np.array([below, scores.max()], scores.dtype)
         wanted = scores[known_part(Y)[0].nonzero()]
         cuts = np.unique(np.concatenate([ends, _spaced(wanted), _spaced(some)]))
         total, positives = np.zeros((4, len(cuts))), 0.0

@@ -23,7 +23,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from plurilabel._core.base import AllOrNothing, LabelMatrix, check_labels, refuse_masked
-from plurilabel._core.blocks import row_blocks
+from plurilabel._core.blocks import huge_numbers, row_blocks
 from plurilabel._core.compat import check_params, check_sample_weight
 from plurilabel._core.fitted import Declared, count, flag
 from plurilabel._core.unknown import UnknownLabels, known_part
@@ -127,7 +127,8 @@ def check_dense_scores(scores: Any, q: int | None = None) -> Scores:
             f"scores must be a matrix (instances, labels), got {np.ndim(scores)} dimension(s)"
         )
     refuse_masked(scores, "scores")
-    checked = check_array(scores, dtype=[np.float64, np.float32], input_name="scores")
+    with huge_numbers():
+        checked = check_array(scores, dtype=[np.float64, np.float32], input_name="scores")
     if q not in (None, checked.shape[1]):
         raise ValueError(
             f"scores must have {q} columns, one per label as in fit, got {checked.shape[1]}"
@@ -169,6 +170,12 @@ def above(scores: Scores, cut: ArrayLike) -> Sets:
     """Scores strictly above the cut, compared in float64 whatever the type of the scores."""
     # A Python float would be rounded to float32 next to float32 scores.
     return scores > np.asarray(cut, dtype=np.float64)
+
+
+def just_below(score: ArrayLike) -> Any:
+    """The next number below; minus infinity below the lowest of all."""
+    with np.errstate(over="ignore"):
+        return np.nextafter(np.asarray(score, dtype=np.float64), -np.inf)
 
 
 def highest(scores: Scores, sizes: NDArray[np.integer]) -> Sets:

@@ -19,7 +19,7 @@ from plurilabel._core.blocks import row_blocks
 from plurilabel._core.unknown import UnknownLabels, known_part
 from plurilabel.metrics import COUNT_MEASURES
 from plurilabel.metrics.shared import CountMeasure
-from plurilabel.thresholds._strategy import BLOCK, Scores
+from plurilabel.thresholds._strategy import BLOCK, Scores, just_below
 
 
 def count_measure(measure: str | Callable[..., Any]) -> CountMeasure:
@@ -66,7 +66,7 @@ def cut_keeping(ordered: Scores, k: int) -> float:
     if k == 0:
         return float(ordered[0])
     if k == len(ordered):
-        return float(np.nextafter(np.float64(ordered[-1]), -np.inf))
+        return float(just_below(ordered[-1]))
     return cut_between(ordered[k], ordered[k - 1])
 
 
