@@ -21,9 +21,10 @@ from plurilabel._core.records import write_atomic
 from plurilabel._core.unknown import known_part
 from plurilabel._core.words import check_unicode, first_repeated, similar
 from plurilabel.io._arff_columns import Columns
-from plurilabel.io._arff_header import parse_label_xml, quote, read_header, write_label_xml
+from plurilabel.io._arff_header import quote, read_header
 from plurilabel.io._arff_rows import read_bags, read_rows, relational
 from plurilabel.io._files import AnyPath, FileFormatError, Format, opened
+from plurilabel.io._label_xml import parse_label_xml, write_label_xml
 
 _DIGITS = 18  # of a number that is read; those with more are too large in any case
 _MEKA = re.compile(r"(?s)(.*?):\s*(-.*)")

@@ -56,16 +56,19 @@ class DecimalText:
 
     def _eight_digits(self, ends: Places, lengths: Places) -> NDArray[np.uint64]:
         """Up to eight digits in one word: neighbours are joined to pairs, fours, and the whole."""
-        word = self._windows[ends]
+        word, longest = self._windows[ends], lengths.max(initial=0)
         word &= _LAST_BYTES[lengths]
-        for mask, factor, shift in (
-            (0x0F0F0F0F0F0F0F0F, 10 << 8 | 1, 8),
-            (0x00FF00FF00FF00FF, 100 << 16 | 1, 16),
-            (0x0000FFFF0000FFFF, 10_000 << 32 | 1, 32),
+        for width, mask, factor in (
+            (2, 0x0F0F0F0F0F0F0F0F, 10 << 8 | 1),
+            (4, 0x00FF00FF00FF00FF, 100 << 16 | 1),
+            (8, 0x0000FFFF0000FFFF, 10_000 << 32 | 1),
         ):
             word &= np.uint64(mask)
             word *= np.uint64(factor)
-            word >>= np.uint64(shift)
+            word >>= np.uint64(4 * width)
+            if longest <= width:
+                break
+        word >>= np.uint64(64 - 8 * width)
         return word
 
     def decimals(
@@ -97,9 +100,13 @@ class DecimalText:
         ``last`` is the run at the end of each number, ``has_point`` whether the run before it is
         the whole part, and ``letters`` are the places of anything but digits and points.
         """
+        stops, size = ends[last], lengths[last]
+        if not (len(letters) or has_point.any()) and size.max(initial=0) < MOST_DIGITS:
+            if size.max(initial=0) == size.min(initial=9) == 1:  # 0 and 1, the most common
+                return (self.letters[stops - 1] - ord("0")).astype(np.float64)
+            return self.integers(stops, size).astype(np.float64) if size.all() else None
         whole = lengths[last - has_point]
-        fraction = np.where(has_point, lengths[last], 0)
-        stops = ends[last]
+        fraction = np.where(has_point, size, 0)
         starts = stops - fraction - has_point - whole
 
         number = np.searchsorted(stops, letters)  # that each letter stands in
