@@ -17,7 +17,7 @@ _NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]
 
 
 class LabelLine(NamedTuple):
-    """One ``<label>``: its name, the place of its parent (-1 for a root), and its line."""
+    """A ``<label>``: its name, the position of its parent (-1 for a root), and its line."""
 
     name: str
     parent: int
@@ -25,7 +25,7 @@ class LabelLine(NamedTuple):
 
 
 def read_label_xml(path: AnyPath) -> tuple[tuple[str, ...], tuple[int, ...]]:
-    """Read the names of the labels, and their hierarchy, from a MULAN XML file.
+    """Read the names of the labels and their hierarchy from a MULAN XML file.
 
     Parameters
     ----------
@@ -35,14 +35,14 @@ def read_label_xml(path: AnyPath) -> tuple[tuple[str, ...], tuple[int, ...]]:
     Returns
     -------
     names : tuple of str
-        In the order of the file, a parent before its children.
+        In the order of the file, parents before their children.
     parents : tuple of int
-        For each label, the place of its parent in ``names``, -1 for a root.
+        For each label, the position of its parent in ``names``, -1 for a root.
 
     See Also
     --------
-    write_label_xml : Writes such a file.
-    read_arff : Reads the data with these labels.
+    write_label_xml : Write such a file.
+    read_arff : Read the data with these labels.
 
     Examples
     --------
@@ -61,12 +61,12 @@ def read_label_xml(path: AnyPath) -> tuple[tuple[str, ...], tuple[int, ...]]:
 
 
 def parse_label_xml(path: AnyPath) -> list[LabelLine]:
-    """All ``<label>`` elements, a parent before its children."""
-    # expat itself, because ElementTree forgets the line numbers that errors should show
+    """All ``<label>`` elements, parents before their children."""
+    # expat itself, because ElementTree drops the line numbers that errors should show
     parser = expat.ParserCreate()
     labels: list[LabelLine] = []
     place: dict[str, int] = {}
-    above: list[int] = []  # places of the labels that are open, -1 for the root element
+    above: list[int] = []  # positions of the open labels, -1 for the root element
 
     def fail(problem: str) -> FileFormatError:
         return FileFormatError(path, parser.CurrentLineNumber, problem)
@@ -97,7 +97,7 @@ def parse_label_xml(path: AnyPath) -> list[LabelLine]:
     except expat.ExpatError as error:
         problem = f"broken XML: {expat.ErrorString(error.code)}"
         raise FileFormatError(path, error.lineno, problem) from None
-    except (LookupError, ValueError) as error:  # an encoding that Python does not know
+    except (LookupError, ValueError) as error:  # an unknown encoding
         raise FileFormatError(path, 1, f"broken XML: {error}") from None
     if not labels:
         raise FileFormatError(path, None, 'expected at least one <label name="...">, got none')
@@ -107,7 +107,7 @@ def parse_label_xml(path: AnyPath) -> list[LabelLine]:
 def write_label_xml(
     path: AnyPath, names: Sequence[str], parents: Sequence[int] | None = None
 ) -> None:
-    """Write the names of the labels, and their hierarchy, as a MULAN XML file.
+    """Write the names of the labels and their hierarchy as a MULAN XML file.
 
     Parameters
     ----------
@@ -115,12 +115,12 @@ def write_label_xml(
         Gzipped if it ends in ``.gz``.
     names : sequence of str
     parents : sequence of int, optional
-        For each label, the place of its parent in ``names``, -1 for a root. Children are written
-        inside their parent, so they come after it when the file is read.
+        For each label, the position of its parent in ``names``, -1 for a root. Children are
+        written inside their parent, so they are read after it.
 
     See Also
     --------
-    read_label_xml : Reads such a file.
+    read_label_xml : Read such a file.
 
     Examples
     --------
@@ -163,5 +163,5 @@ def _label_tree(names: list[str], parents: list[int]) -> ElementTree.Element:
             raise ValueError(f"parents must lie between -1 and {len(labels) - 1}, got {parent}")
         (root if parent == -1 else labels[parent]).append(label)
     if len([*root.iter("label")]) < len(labels):
-        raise ValueError("parents must lead from every label to a root, got a circle")
+        raise ValueError("parents must lead from every label to a root, got a cycle")
     return root

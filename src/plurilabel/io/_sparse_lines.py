@@ -1,12 +1,13 @@
-"""Lines of ``labels index:value ...``, parsed to CSR and written: for XMC and LIBSVM files.
+"""Parsing and writing lines ``labels index:value ...`` of XMC and LIBSVM files.
 
 A block of lines is checked and parsed as a whole, by array operations over its bytes. Only an
-irregular block is examined line by line, to say where and what is wrong.
+irregular block is examined line by line, to find out what is wrong and where. ARFF rows are parsed
+in the same way.
 
-By hand, because scikit-learn's ``load_svmlight_file`` takes three times as long (7.7 s instead of
-2.5 s for 250 MB), does not say on which line an error is, skips rows without labels and features,
-refuses unsorted features, and accepts ``1_0`` as a number. To check for these things around it
-would take most of the code that is here.
+scikit-learn's ``load_svmlight_file`` takes three times as long (7.7 s instead of 2.5 s for
+250 MB), does not report the line of an error, skips rows without labels and features, refuses
+unsorted features, and accepts ``1_0`` as a number. Checking for all of this would take most of the
+code that is here.
 """
 
 from __future__ import annotations
@@ -132,7 +133,7 @@ def first_repetition(matrix: sparse.csr_array) -> tuple[int, int] | None:
 
 def joined(blocks: Iterable[Rows]) -> Rows:
     """All rows of a file."""
-    # bytearrays grow in place, where blocks that are joined in the end need twice the memory
+    # bytearrays grow in place; concatenating blocks in the end needs twice the memory
     parts = [bytearray() for _ in Rows._fields]
     for block in blocks:
         for grown, part in zip(parts, block):
@@ -142,18 +143,18 @@ def joined(blocks: Iterable[Rows]) -> Rows:
 
 
 def line_blocks(path: AnyPath) -> Iterator[tuple[int, bytes]]:
-    """Blocks of whole lines, each with the number of its first line; every line has its end."""
+    """Blocks of whole lines, all ending in a newline, each with the number of its first line."""
     line = 1
     with opened(path) as stream:
-        # what readline adds completes the last line
+        # readline completes the last line
         while block := stream.read(BLOCK_BYTES) + stream.readline():
             yield line, block if block.endswith(b"\n") else block + b"\n"
             line += block.count(b"\n")
 
 
 def parse_rows(path: AnyPath, first_line: int, text: bytes) -> Rows:
-    """Parse whole lines; every line is a row, also a blank one."""
-    # single blanks between words, and none at the end of a line
+    """Parse whole lines; every line is a row, even a blank one."""
+    # one blank between words, and none at the end of a line
     if b"\r" in text or b"\t" in text:
         text = text.replace(b"\r\n", b"\n").replace(b"\t", b" ")
     while b"  " in text:
@@ -161,14 +162,14 @@ def parse_rows(path: AnyPath, first_line: int, text: bytes) -> Rows:
     text = text.replace(b" \n", b"\n")
     rows = parse_regular(text, first_line)
     if rows is None:
-        # a line may also start with its features where it has no labels
+        # a line without labels may start with its features
         lines = [b" " + s if b":" in s.partition(b" ")[0] else s for s in text.split(b"\n")]
         rows = parse_regular(b"\n".join(lines), first_line)
     if rows is None:
         for line, content in enumerate(lines, first_line):
             if problem := _problem(content):
                 raise FileFormatError(path, line, problem)
-        raise AssertionError("a block was refused although every line is right")
+        raise AssertionError("a block was refused although every line is well formed")
     return rows
 
 
@@ -220,7 +221,7 @@ def _small_integers(text: DecimalText, ends: Places, lengths: Places) -> NDArray
 
 
 def _problem(line: bytes) -> str | None:
-    """What is wrong with a line, if anything: the definition of the format, word by word."""
+    """Describe what is wrong with a line, None if nothing is: the definition of the format."""
     first, *others = line.split(b" ")
     for label in first.split(b",") if first else ():
         if not label.isdigit():
@@ -245,7 +246,7 @@ def _shown(word: bytes) -> str:
 
 
 def sparse_pair(dataset: Dataset) -> tuple[sparse.csr_array, sparse.csr_array]:
-    """X and Y of a dataset in CSR, rows sorted and without stored zeros."""
+    """X and Y of a dataset in CSR, sorted and without stored zeros."""
     if dataset.has_bags:
         raise ValueError("dataset.X must be a matrix (n, d) to be written, got bags of instances")
     X = sparse.csr_array(dataset.X).astype(np.float64, copy=False)
@@ -259,7 +260,7 @@ def sparse_pair(dataset: Dataset) -> tuple[sparse.csr_array, sparse.csr_array]:
 def row_lines(X: sparse.csr_array, Y: sparse.csr_array, *, base: int = 0) -> Iterator[bytes]:
     """Blocks of lines for the rows; a row without labels and features gets a feature of value 0.
 
-    Readers that skip blank lines, as scikit-learn's does, then keep that row.
+    Without it, readers that skip blank lines, such as scikit-learn's, would lose the row.
     """
     blank = f" {base}:0" if X.shape[1] else ""
     for rows in row_blocks(X.shape[0], width=1, at_once=1000):
