@@ -2,8 +2,8 @@
 
 from plurilabel._core.roster import publish
 from plurilabel.io._arff import read_arff, write_arff
-from plurilabel.io._arff_header import read_label_xml, write_label_xml
 from plurilabel.io._files import FileFormatError, file_format
+from plurilabel.io._label_xml import read_label_xml, write_label_xml
 from plurilabel.io._mat import read_mat_bags
 from plurilabel.io._read import read
 from plurilabel.io._sparse_text import read_libsvm, read_xmc, write_libsvm, write_xmc
