@@ -237,13 +237,9 @@ def answered(content):
     return service().predict(records)
 
 
-def studio(content):
-    sent = parsed_json(content)
-    return label_studio.predict(sent, service().model, "v") or True
-
-
-def hooked(content):
-    return label_studio.corrections(parsed_json(content), service().model) or True
+@cache
+def backend():
+    return label_studio.LabelStudio(service())
 
 
 def store_entries(path):
@@ -353,8 +349,10 @@ ALL = [
          named=False),
     Kind("studio.xml", known(CONFIG), body(lambda content:
          label_studio.read_config(content.decode("utf-8", "surrogateescape"))), named=False),
-    Kind("studio-tasks.json", known(tasks()), body(studio), named=False),
-    Kind("studio-event.json", known(event()), body(hooked), named=False),
+    Kind("studio-tasks.json", known(tasks()), body(lambda content:
+         backend().predict(parsed_json(content))), named=False),
+    Kind("studio-event.json", known(event()), body(lambda content:
+         backend().webhook(parsed_json(content))), named=False),
 ]  # fmt: skip
 KINDS = {kind.name: kind for kind in ALL}
 

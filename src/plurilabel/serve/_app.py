@@ -18,7 +18,6 @@ from plurilabel.serve._http import Context, Guard, Limits, error_response
 from plurilabel.serve._row_reader import BadInput
 from plurilabel.serve._service import Service
 from plurilabel.serve._store import StoreError
-from plurilabel.serve.label_studio import _backend
 
 LOCAL = ("127.0.0.1", "localhost", "::1")
 
@@ -94,9 +93,9 @@ def create_app(
         lifespan=lifespan,
         generate_unique_id_function=lambda route: route.name,
     )
-    app.state.context, app.state.label_studio = context, _backend.LabelStudio(service)
+    app.state.context = context
     app.openapi = lambda: _open_api(app, service)
-    for router in (*_routes.SECTIONS, _backend.router, _routes.page()):
+    for router in (*_routes.SECTIONS, _routes.page()):
         app.include_router(router)
     for error in (BadInput, StoreError, HTTPException, RequestValidationError):
         app.add_exception_handler(error, error_response)

@@ -26,6 +26,7 @@ from plurilabel.serve._insight import Insight
 from plurilabel.serve._row_reader import BadInput, one_line
 from plurilabel.serve._service import Service
 from plurilabel.serve._store import StoreError
+from plurilabel.serve.label_studio import LabelStudio
 
 KEEP_ALIVE = 30  # seconds that an idle connection stays open
 MOST_THREADS = 4  # batches at a time, each with memory of its own
@@ -109,6 +110,7 @@ class Context:
         )
         # no time limit: a correction on its way to the disk must not be reported as failed
         self.corrections = Batches(service.correct_many, **queue)
+        self.label_studio, self.annotating = LabelStudio(service), asyncio.Lock()
         self._slow = asyncio.Semaphore(MOST_SLOW)
         self.parsing = asyncio.Lock()  # others are served between two large requests
 

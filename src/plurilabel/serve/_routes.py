@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Callable
 from contextlib import suppress
@@ -13,7 +14,7 @@ from fastapi.responses import PlainTextResponse, Response
 
 from plurilabel.serve import _http
 from plurilabel.serve._answers import Ask
-from plurilabel.serve._http import Shared, checked_object, json_body, json_response
+from plurilabel.serve._http import Context, Shared, checked_object, json_body, json_response
 from plurilabel.serve._row_reader import BadInput, check_number_of_rows
 
 _MANY = 500  # rows of JSON that are checked in a thread
@@ -265,7 +266,47 @@ async def metrics(context: Shared) -> Response:
     return Response(context.counters.text(gauges), media_type="text/plain; version=0.0.4")
 
 
-SECTIONS = (predictions, explanations, corrections, data, status)
+label_studio = APIRouter(prefix="/label-studio")
+
+
+async def _studio_answer(
+    request: Request, context: Context, work: Any, status: int = 200
+) -> Response:
+    sent = await json_body(request)
+    tasks = sent.get("tasks") if isinstance(sent, dict) else None
+    if isinstance(tasks, list):
+        check_number_of_rows(len(tasks), context.limits.rows)
+        context.hold_answer(request, len(tasks), Ask(scores=True))
+    # an update must not be learned before the annotation that it updates
+    async with context.annotating:
+        return json_response(await asyncio.to_thread(work, sent), status)
+
+
+@label_studio.get("/health", summary="Label Studio: check that the backend is up")
+async def studio_health(context: Shared) -> Response:
+    """The address of the backend is /label-studio."""
+    return json_response(context.label_studio.health())
+
+
+@label_studio.post("/setup", summary="Label Studio: check a project")
+async def studio_setup(request: Request, context: Shared) -> Response:
+    """Check that the model fits the labeling configuration."""
+    return await _studio_answer(request, context, context.label_studio.setup)
+
+
+@label_studio.post("/predict", summary="Label Studio: predict tasks")
+async def studio_predict(request: Request, context: Shared) -> Response:
+    """Predict choices for tasks."""
+    return await _studio_answer(request, context, context.label_studio.predict)
+
+
+@label_studio.post("/webhook", summary="Label Studio: receive events", status_code=201)
+async def studio_webhook(request: Request, context: Shared) -> Response:
+    """Learn annotations as corrections."""
+    return await _studio_answer(request, context, context.label_studio.webhook, 201)
+
+
+SECTIONS = (predictions, explanations, corrections, data, status, label_studio)
 
 PAGE = {  # path: file and media type
     "/": ("serve/page/page.html", "text/html"),

@@ -89,7 +89,8 @@ class RowReader:
 
     def quick_records(self, rows: Any) -> list[Any]:
         """Check JSON rows, and pack rows of finite numbers (the common case) as arrays."""
-        if self.plain and not self.model.sparse_features and type(rows) is list and rows:
+        packable = self.plain and self.names and not self.model.sparse_features
+        if packable and type(rows) is list and rows:
             packed = [self._packed(row) for row in rows]
             if None not in packed:
                 return packed
