@@ -283,7 +283,7 @@ def test_evaluate_needs_labels(run, model, tmp_path):
 def test_unknown_labels_are_left_out_with_a_note(run, model, tmp_path):
     (tmp_path / "new.csv").write_text("from,body,length,topics\nshop,bread,3,food;chess\n")
     done = run("evaluate", model, tmp_path / "new.csv", "--json")
-    assert done.err == "Note: labels that the model does not know are left out: 'chess'\n"
+    assert done.err == "Note: labels unknown to the model are ignored: 'chess'\n"
     assert json.loads(done.out)["measures"]["subset_accuracy"] == 1
 
 

@@ -218,7 +218,7 @@ def test_a_text_without_a_known_word_gets_a_note_and_no_labels(run, mails, tmp_p
     assert [row["topics"] for row in rows] == ["food", "", ""]
     assert rows[0]["score_food"] != "" and rows[1]["score_food"] == rows[2]["score_sport"] == ""
     assert done.err == (
-        "Note: 2 rows (1, 2) have no known word in 'body': the model can say nothing about them\n"
+        "Note: 2 rows (1, 2) have no known word in 'body': the model cannot predict them\n"
     )
     done = run("predict", out, tmp_path / "new.csv", "--top", 2, "--scores", "--json")
     rows = [json.loads(line) for line in done.out.splitlines()]
@@ -230,7 +230,7 @@ def test_a_text_without_a_known_word_gets_a_note_and_no_labels(run, mails, tmp_p
     (tmp_path / "new.csv").write_text("body,from\nzzz,shop\n")
     done = run("predict", out, tmp_path / "new.csv")
     assert done.out.splitlines()[1] != ""
-    told = "1 row (0) has no known word in 'body': predictions use the other columns only"
+    told = "1 row (0) has no known word in 'body': predictions use only the other columns"
     assert told in done.err
 
 

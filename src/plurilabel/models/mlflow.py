@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from sklearn.pipeline import Pipeline
 
-from plurilabel import io, models
+from plurilabel import models
 from plurilabel._core.base import default_feature_names
 from plurilabel._core.compat import versions
 from plurilabel._core.scores import score_method
@@ -221,11 +221,7 @@ def _by_position(model: Model) -> bool:
 
 def _kinds(model: Model) -> dict[str, str]:
     """Kinds of the columns that a model takes, by their names."""
-    if not len(model.feature_names):
-        return {TEXT: "text"}
-    if model.encoder is not None:
-        return io.column_kinds(model.encoder)
-    return dict.fromkeys(model.feature_names, "numbers")
+    return model.kinds if len(model.feature_names) else {TEXT: "text"}
 
 
 def _signature(model: Model) -> Any:

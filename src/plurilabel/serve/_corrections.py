@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn.utils import get_tags
 
 from plurilabel.serve._ledger import Ledger
-from plurilabel.serve._row_reader import BadInput, check_text, checked_labels, one_line
+from plurilabel.serve._row_reader import MISSING, BadInput, check_text, checked_labels, one_line
 from plurilabel.serve._store import Entry, Store, StoreError
 from plurilabel.serve._training import Trained, Training
 
@@ -189,7 +189,7 @@ class Corrections:
                 (record,) = self.reader.records([features])
             except BadInput as error:
                 raise BadInput(error.problem, row=i, column=error.column) from None
-            same = self.reader.same(entry.features, record)
+            same = self.reader.key(entry.features) == self.reader.key(record)
         if not same:
             raise BadInput(f"key {entry.key!r} was used for another correction", row=i, status=409)
         return entry
@@ -212,7 +212,7 @@ class Corrections:
         exact = self.training.how == "exact" and not takes_nan
         if exact and not sparse.issparse(X) and not np.isfinite(np.asarray(X, np.float64)).all():
             named = self.reader.missing(read) or self.reader.huge("too large", read.X)
-            named = named or BadInput("a value is missing, and the model takes none")
+            named = named or BadInput(MISSING)
             raise BadInput(named.problem, row=i, column=named.column)
         return records[0]
 

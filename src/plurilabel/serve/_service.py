@@ -25,7 +25,7 @@ from plurilabel.serve import _answers as answers
 from plurilabel.serve._answers import Ask, finite
 from plurilabel.serve._corrections import Corrections
 from plurilabel.serve._ledger import Ledger
-from plurilabel.serve._row_reader import BadInput, RowReader, checked_labels, json_value, row_key
+from plurilabel.serve._row_reader import BadInput, RowReader, checked_labels, json_value
 from plurilabel.serve._store import Store
 from plurilabel.serve._training import Growing, Refitting, Trained, Training
 from plurilabel.thresholds import PCut
@@ -306,7 +306,7 @@ class Service:
     def remember(self, records: Sequence[Any], most: int = 500, size: int = 4 << 20) -> None:
         """Add rows of a request to the queue of rows to label: the latest, within a size."""
         for record in records[-most:]:
-            key = row_key(record)
+            key = self.reader.key(record)
             self.asked.pop(key, None)
             self.asked[key] = record
         kept = list(self.asked)[-most:]

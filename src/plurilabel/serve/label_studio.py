@@ -211,7 +211,8 @@ class LabelStudio:
     def _has(self, row: int, features: Any) -> bool:
         """Whether a row still has the features of its task."""
         reader = self.service.reader
-        return reader.same(self.service.ledger.features(row), reader.records([features])[0])
+        before = self.service.ledger.features(row)
+        return reader.key(before) == reader.key(reader.records([features])[0])
 
 
 def read_config(config: Any, label_names: Collection[str] = ()) -> Tagging:
