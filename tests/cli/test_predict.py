@@ -170,7 +170,7 @@ def test_a_standard_dataset(run, tmp_path):
     [
         (["none.skops", "mails.csv"], 1, "there is no file none.skops"),
         (["m.skop", "mails.csv"], 1, "there is no file m.skop; did you mean m.skops?"),
-        (["mails.csv", "mails.csv"], 1, "mails.csv is not a model file, or is broken"),
+        (["mails.csv", "mails.csv"], 1, "mails.csv is not a model file, or is damaged"),
         (["m.skops", "none.csv"], 1, "there is no file none.csv"),
         (["m.skops", "mails.csv", "-o", "mails.csv"], 2, "-o mails.csv would overwrite the input"),
         (["m.skops", "mails.csv", "-o", "m.skops"], 2, "-o must name a file that ends in .csv"),

@@ -107,9 +107,7 @@ def _as_given(model: Model, source: Any) -> ModelRows | None:
     is_read = isinstance(source, str | os.PathLike | Dataset)
     if not len(model.feature_names):  # texts, or whatever its first step takes
         if has_names or is_read:
-            raise ValueError(
-                "the model takes a column of texts, not a table: pass frame[column]"
-            )
+            raise ValueError("the model takes a column of texts, not a table: pass frame[column]")
         frame = source.to_frame("text") if hasattr(source, "to_frame") else None
         return ModelRows(source, None, frame, [])
     if is_read:
