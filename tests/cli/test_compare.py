@@ -162,7 +162,7 @@ def test_failures_are_told(stub, run):
     stub.failed = ("RAkEL",)
     status, _output, errors = run("compare", "digits", "--no-report")
     assert status == 1
-    assert errors == "RAkEL failed on toy in 2 splits: ValueError: no\n--retry runs them again.\n"
+    assert errors == "RAkEL failed on toy in 2 splits: ValueError: no\nUse --retry to repeat them.\n"
 
 
 @pytest.mark.parametrize(
@@ -200,7 +200,7 @@ def test_ctrl_c_says_how_to_go_on(stub, monkeypatch, run):
     monkeypatch.setattr(comparison, "compare", interrupted)
     status, output, errors = run("compare", "digits", "--out", "here")
     assert status == 130 and output == ""
-    assert errors == "Stopped. What is finished is in here; the same command continues.\n"
+    assert errors == "Stopped. Finished results are in here; the same command continues.\n"
 
 
 def test_default_learners_suit_the_data():

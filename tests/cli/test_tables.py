@@ -143,7 +143,7 @@ def test_list_options_repeat_and_take_commas(run, tmp_path, monkeypatch):
 
 def test_an_option_with_one_value_given_twice(run, mails):
     done = run("describe", mails, "--labels", "topics", "--sep", ",", "--sep", ";")
-    assert done.status == 2 and "--sep takes one value, but is given twice" in done.err
+    assert done.status == 2 and "--sep takes one value, but was given twice" in done.err
 
 
 # text ----------------------------------------------------------------------------------------
@@ -269,9 +269,9 @@ def test_rows_without_tags_and_columns_that_number_the_rows(run, tmp_path):
     (tmp_path / "t.csv").write_text("row,x,tags\n" + "\n".join(rows) + "\n")
     done = run("fit", tmp_path / "t.csv", "--labels", "tags", "--learner", "MLkNN(1)", "-o",
                tmp_path / "m.skops")  # fmt: skip
-    assert "Note: 10 rows have an empty cell in 'tags' and are taken to have no label" in done.out
+    assert "Note: 10 rows have an empty cell in 'tags' and are assumed to have no label" in done.out
     assert (
-        "Note: 'row' is left out as an identifier: it numbers the rows; use it with --features"
+        "Note: 'row' is ignored as an identifier: it numbers the rows; use it with --features"
         in done.out
     )
 
@@ -291,7 +291,7 @@ def test_scores_have_six_digits_unless_asked(run, shop_model, shop):
     ("arguments", "message"),
     [
         (["fti"], "No such command 'fti'; did you mean 'fit'?"),
-        (["xyz"], "No such command 'xyz'; there are describe, embed, fit, predict"),
+        (["xyz"], "No such command 'xyz'; choose from describe, embed, fit, predict"),
         (["fit", "digits", "--lables", "x"], "--labels"),
         (["fit", "digits", "--learner", "MLknn", "-o", "m.skops"], "did you mean MLkNN?"),
         (["fit", "digits", "--learner", "MLkNN(n_neighbor=3)", "-o", "m.skops"],
@@ -383,7 +383,7 @@ def test_a_model_that_cannot_be_written_is_kept_elsewhere(run, mails, tmp_path, 
     done = run("fit", mails, "--labels", "topics", "--features", "from", "--quick", "-o", out)
     (kept,) = (tmp_path / "here").glob("m-*.skops")
     assert done.status == 1
-    assert f"{out} could not be written (No space left on device); the model is in {kept}" in (
+    assert f"{out} could not be written (No space left on device); the model was saved to {kept}" in (
         done.err
     )
     assert load_model(kept).label_names == ("food", "money", "sport")

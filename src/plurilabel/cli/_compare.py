@@ -54,34 +54,34 @@ TO_COMPARE = ("repeats", "out", "n_jobs", "time_limit", "random_state", "retry",
 @click.argument("data", metavar="NAME|FILE...", nargs=-1, required=True)
 @list_option(
     "--learners", metavar="LEARNERS",
-    help='Learners with commas between them, such as "MLkNN(n_neighbors=7), '
-    'StandardScaler | MLkNN, RAkEL(labelset_size=3)"; a list of values is searched inside each '
+    help='Learners separated by commas, such as "MLkNN(n_neighbors=7), '
+    'StandardScaler | MLkNN, RAkEL(labelset_size=3)". A list of values is searched inside each '
     'training part: "MLkNN(n_neighbors=[5, 10, 20])". name=LEARNER gives a name. Missing values '
-    "are filled in, but features are scaled only where a learner says so.  "
-    "[default: a handful of different kinds]",
+    "are imputed, but features are only scaled if a learner says so.  "
+    "[default: one of each kind]",
 )  # fmt: skip
 @option(
     "--cv", default="holdout", metavar="holdout|FOLDS",
-    help="The published split (else a stratified one), or a number of stratified folds.",
+    help="The published split (or a stratified one), or a number of stratified folds.",
 )  # fmt: skip
-@option("--repeats", type=click.IntRange(1), default=1, help="How often, with other folds.")
-@list_option("--measures", metavar="NAMES", help="Measures with commas between them; else all.")
-@option("--search-measure", default="f1", help="The measure that searches for parameters go by.")
+@option("--repeats", type=click.IntRange(1), default=1, help="Repetitions with other folds.")
+@list_option("--measures", metavar="NAMES", help="Measures separated by commas; by default all.")
+@option("--search-measure", default="f1", help="The measure of parameter searches.")
 @option(
     "--out", type=click.Path(file_okay=False, path_type=Path), default=Path("out"),
-    help="Folder for the results; what is finished there is not run again.",
+    help="Folder for the results; finished ones are not run again.",
 )  # fmt: skip
-@option("--jobs", "n_jobs", type=int, default=1, help="Processes; -1 for all cores.")
+@option("--jobs", "n_jobs", type=int, default=1, help="Number of processes; -1 for all cores.")
 @option(
     "--time-limit", type=click.FloatRange(0, min_open=True), metavar="SECONDS",
-    help="For each learner and split.",
+    help="Limit for each learner and split.",
 )  # fmt: skip
 @option(
     "--seed", "random_state", type=click.IntRange(0), default=0,
-    help="Of folds and learners.",
+    help="Seed of folds and learners.",
 )  # fmt: skip
-@flag("--retry", help="Run again what failed in an earlier run.")
-@flag("--fresh", help="Run everything again, and replace what is there.")
+@flag("--retry", help="Repeat runs that failed.")
+@flag("--fresh", help="Repeat all runs and replace the results.")
 @option("--report/--no-report", default=True, help="Write the report.")
 @flag("--json", "as_json", help="Print the means as JSON.")
 @data_options
@@ -99,9 +99,9 @@ def compare(
 ) -> None:
     """Compare learners on datasets.
 
-    Every learner is trained and tested on every split of every dataset. Each result is written
-    at once: the same command continues where it was stopped. A learner that fails or takes too
-    long does not stop the others. The exit status is 1 if any failed.
+    Every learner is fitted and tested on every split of every dataset. Results are written
+    immediately, so that the same command continues an interrupted comparison. A learner that fails
+    or exceeds the time limit does not stop the others; the exit status is then 1.
 
     \b
     plurilabel compare emotions scene --learners "MLkNN, RAkEL" --cv 10 --jobs 2
@@ -109,7 +109,7 @@ def compare(
     """
     passed = {name: options.pop(name) for name in TO_COMPARE}
     check_names(measures, learners)
-    # options for reading are for the files only, if there are any
+    # options for reading apply only to files, if there are any
     only_names = all([is_standard(one) for one in data])
     tables = [
         find(one, encode=False, **(options if only_names or not is_standard(one) else {}))
@@ -132,7 +132,7 @@ def compare(
             )
     except KeyboardInterrupt:
         out = passed["out"]
-        echo(f"Stopped. What is finished is in {out}; the same command continues.", err=True)
+        echo(f"Stopped. Finished results are in {out}; the same command continues.", err=True)
         ctx.exit(130)
     if not as_json:
         show(results, plan["measures"])
@@ -152,7 +152,7 @@ def _plan(
     measures: list[str] | None,
     search_measure: str,
 ) -> dict[str, Any]:
-    """Learners, folds and measures, or an error that names the option."""
+    """Learners, folds and measures; errors name the option."""
     from plurilabel.learners import make_learners
     from plurilabel.metrics import get_scorer
     from plurilabel.metrics.shared import check_measures
@@ -180,7 +180,7 @@ def _folds(cv: str) -> str | int:
 
 
 def default_learners(tables: list[Dataset]) -> dict[str, str]:
-    """A learner of each kind, with what the data need before it."""
+    """A learner of each kind, with the preprocessing that the data need."""
     first = "SimpleImputer | " if any(map(_has_gaps, tables)) else ""
     scaler = "MaxAbsScaler" if any(map(_is_sparse, tables)) else "StandardScaler"
     scaled = {f"{name}, scaled": f"{first}{scaler} | {name}" for name in ("MLkNN", "IBLRML")}
@@ -189,7 +189,7 @@ def default_learners(tables: list[Dataset]) -> dict[str, str]:
 
 
 def _ready(learner: Any, tables: list[Dataset]) -> Any:
-    """A learner with what it needs to be fitted at all, as ``fit`` does it."""
+    """Add the preprocessing that a learner needs, as ``fit`` does."""
     from sklearn.pipeline import make_pipeline
 
     from plurilabel.io.shared import imputer, uncentred
@@ -203,7 +203,7 @@ def _ready(learner: Any, tables: list[Dataset]) -> Any:
 
 
 def _has_gaps(data: Dataset) -> bool:
-    """Whether values are missing that no encoder of a table fills in."""
+    """Whether values are missing that no table encoder imputes."""
     from plurilabel._core.blocks import has_missing
 
     return not data.kinds and bool(has_missing(data.X))
@@ -217,10 +217,10 @@ def _is_sparse(data: Dataset) -> bool:
 
 
 def show(results: Results, measures: list[str] | None = None, *, room: int | None = None) -> None:
-    """A table for each dataset: means and deviations, the best in bold and with a star.
+    """Print a table for each dataset: means and deviations, the best in bold and with a star.
 
-    If the room (by default the terminal's) is too small, the deviations are left out, and then
-    the last measures.
+    If they exceed ``room`` (by default the width of the terminal), the deviations and then the
+    last measures are left out.
     """
     room = console().width if room is None else room
     names = measures or [name for name in SHOWN if name in results.measures]
@@ -250,7 +250,7 @@ def _tables(results: Results, measures: list[str], spread: bool) -> list[list[li
 
 
 def _columns(results: Results, i: int, measures: list[str], spread: bool) -> list[list[str]]:
-    """Learners, measures and seconds on a dataset, each with its title first."""
+    """Columns of learners, measures and seconds for a dataset, each with its title first."""
     shown = [_measure_column(results, i, measure, spread) for measure in measures]
     seconds = ["-" if cost != cost else f"{cost:.1f}" for cost in results.seconds()[i]]
     return [["learner", *results.learners], *shown, ["sec", *seconds]]
@@ -283,7 +283,7 @@ def _styled(cell: str) -> Any:
 
 
 def show_failures(results: Results) -> None:
-    """Print the errors, a sentence for each learner, dataset and reason."""
+    """Print a line for each learner, dataset and error."""
     counts: dict[tuple[str, str, str], int] = {}
     for cell in results.failures():
         what = (cell["learner"], cell["dataset"], cell["error"])
@@ -292,11 +292,11 @@ def show_failures(results: Results) -> None:
         times = f" in {count} splits" if count > 1 else ""
         echo(f"{learner} failed on {dataset}{times}: {error}", err=True)
     if counts:
-        echo("--retry runs them again.", err=True)
+        echo("Use --retry to repeat them.", err=True)
 
 
 def as_dict(results: Results, files: dict[str, Path]) -> dict[str, Any]:
-    """The figures as JSON takes them."""
+    """The results, for JSON."""
 
     def table(values: Any) -> dict[str, dict[str, float]]:
         return {

@@ -16,15 +16,17 @@ from plurilabel.cli._output import check_output, echo, force_option, print_json
 @data_options
 @click.option(
     "--top", type=click.IntRange(0), default=10, show_default=True,
-    help="Labels and label sets to show.",
+    help="Number of labels and label sets to show.",
 )  # fmt: skip
-@click.option("--plot", type=click.Path(path_type=Path), help="Draw frequencies and pairs here.")
+@click.option(
+    "--plot", type=click.Path(path_type=Path), help="Plot label frequencies and pairs to a file."
+)
 @force_option
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 def describe(
     data: str, top: int, plot: Path | None, force: bool, as_json: bool, **reading: Any
 ) -> None:
-    """Show what is in a dataset.
+    """Describe a dataset.
 
     NAME is a standard dataset such as digits or yeast; FILE ends in .arff, .csv, .tsv, .parquet,
     .json, .jsonl, .svm or .txt (extreme classification), with or without .gz.

@@ -18,17 +18,17 @@ from plurilabel.cli._progress import Steps
 @click.option("--text", "columns", required=True, metavar="COLUMN", help="Column of text.")
 @click.option(
     "--encoder", default="static", show_default=True, metavar="NAME",
-    help="static for word vectors that work offline, or a folder or name of a model of model2vec "
-    "or sentence-transformers.",
+    help="static for bundled word vectors, or the folder or name of a model of model2vec or "
+    "sentence-transformers.",
 )  # fmt: skip
 @click.option(
     "--cache", metavar="FOLDER",
-    help="Keep the vectors of transformers here: no text is encoded twice, and what was "
-    "interrupted goes on where it stopped.",
+    help="Cache for the vectors of transformers: no text is encoded twice, and an interrupted "
+    "run can be continued.",
 )  # fmt: skip
 @click.option(
     "-o", "--out", required=True, type=click.Path(path_type=Path), metavar="FILE.parquet",
-    help="File for the table, with the vectors as a further column.",
+    help="Output file: the table with a column of vectors.",
 )  # fmt: skip
 @click.option("--name", default="vector", show_default=True, help="Name of the new column.")
 @click.option("--quiet", "-q", is_flag=True, help="Do not report progress.")
@@ -39,9 +39,8 @@ def embed(
 ) -> None:  # fmt: skip
     """Encode a column of text as vectors.
 
-    Writes the table with the column of text replaced by a column of lists of numbers, which every
-    command reads as features. Vectors from an API are made in Python with
-    plurilabel.FunctionEncoder.
+    The column of text is replaced by a column of lists of numbers, which all commands read as
+    features. For vectors from an API, use plurilabel.FunctionEncoder in Python.
 
     \b
     Examples:

@@ -31,8 +31,8 @@ from plurilabel.cli._output import (
 )
 
 SEEN = (
-    "the model was learned from these very rows, so the figures flatter it; `plurilabel fit` "
-    "says how good it is on rows that it has not seen"
+    "the model was trained on these rows, so the measures are too optimistic; `plurilabel fit` "
+    "reports measures on held-out rows"
 )
 COLUMNS = (
     "positives", "predicted", "tp", "fp", "fn", "tn", "accuracy", "precision", "recall", "f1",
@@ -43,15 +43,17 @@ COLUMNS = (
 @click.command()
 @click.argument("model", metavar="MODEL")
 @click.argument("data", metavar="NAME|FILE")
-@click.option("--per-label", is_flag=True, help="Also the counts and measures of each label.")
+@click.option(
+    "--per-label", is_flag=True, help="Print the counts and measures of each label, too."
+)
 @click.option(
     "--sort", type=click.Choice(COLUMNS), metavar="COLUMN",
-    help="Column of --per-label to sort the labels by, the lowest first.",
+    help="Sort the labels of --per-label by this column, lowest first.",
 )  # fmt: skip
 @list_option(
     "--fail-under", metavar="MEASURE=VALUE",
-    help="Exit with status 1 if a measure is worse than this, such as micro_f1=0.7: below it, or "
-    "above it for a loss.",
+    help="Exit with status 1 if a measure is worse than this value, such as micro_f1=0.7: lower, "
+    "or higher for a loss.",
 )  # fmt: skip
 @click.option(
     "--report", type=click.Path(path_type=Path), metavar="FILE.html",
@@ -72,12 +74,11 @@ def evaluate(
     as_json: bool,
     **reading: Any,
 ) -> None:
-    """Measure a model on rows with known labels.
+    """Evaluate a model on rows with known labels.
 
-    FILE has the features and the labels that the model was learned from, found by their names; a
-    dash reads CSV from standard input. Unknown labels are left out, and counted. For a standard
-    dataset with a published split, the test part is used. An arrow tells which way a measure is
-    better.
+    FILE has the columns of features and labels that the model was trained on, in any order; a dash
+    reads CSV from standard input. Unknown labels are ignored, and counted. If a standard dataset
+    has a published split, the test part is used. Arrows point in the direction of better values.
 
     \b
     Examples:
@@ -126,7 +127,7 @@ def evaluate(
 
 
 def _bounds(given: list[str]) -> dict[str, float]:
-    """Values by measure, from MEASURE=VALUE."""
+    """Parse MEASURE=VALUE."""
     bounds = {}
     for text in given:
         name, _, value = text.partition("=")

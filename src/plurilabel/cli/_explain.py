@@ -14,10 +14,16 @@ from plurilabel.cli._output import UsageError, check_file, echo, print_json, pri
 @click.command()
 @click.argument("model", metavar="MODEL")
 @click.argument("data", metavar="NAME|FILE")
-@list_option("--row", metavar="NUMBERS", help="Rows to explain, counted from 0; else the first 3.")
+@list_option(
+    "--row", metavar="NUMBERS", help="Rows to explain, counted from 0; by default the first 3."
+)
 @list_option("--label", metavar="LABELS", help="Labels to explain; by default the predicted ones.")
 @click.option(
-    "--top", type=click.IntRange(1), default=5, show_default=True, help="Parts for each label."
+    "--top",
+    type=click.IntRange(1),
+    default=5,
+    show_default=True,
+    help="Number of contributions per label.",
 )
 @rows_options
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
@@ -32,7 +38,7 @@ def explain(
 ) -> None:
     """Explain the predicted labels of rows.
 
-    FILE has the columns that the model was learned from, as for predict.
+    FILE has the columns that the model was trained on, as for predict.
 
     \b
     Examples:
@@ -42,7 +48,7 @@ def explain(
     check_file(model)
     wanted = names_in(row)
     if wanted is not None and not all(one.isdecimal() for one in wanted):
-        raise UsageError(f"--row must be numbers from 0, got {', '.join(wanted)}")
+        raise UsageError(f"--row must be row numbers, got {', '.join(wanted)}")
     from plurilabel._core.compat import safe_indexing
     from plurilabel.models import load_model
 
@@ -50,7 +56,7 @@ def explain(
     names, chosen = list(loaded.label_names), names_in(label)
     if chosen and (unknown := [name for name in chosen if name not in names]):
         close = similar(unknown[0], names)
-        hint = f"did you mean {close}?" if close else f"there are {listed(names, 10)}"
+        hint = f"did you mean {close}?" if close else f"choose from {listed(names, 10)}"
         raise UsageError(f"--label: the model has no label {unknown[0]!r}; {hint}")
     rows = read_rows(loaded, data, **reading)
     for remark in rows.remarks:
@@ -81,6 +87,6 @@ def explain(
             for line in one["labels"]
         ]
         title = f"Row {one['row']}: {', '.join(one['predicted']) or 'no label'}"
-        columns = ["label", "score", "what adds to it"]
+        columns = ["label", "score", "contributions"]
         print_table(columns, table, title=title, texts=columns)
         echo()

@@ -18,19 +18,19 @@ from plurilabel.cli._output import check_file, check_output, force_option, say
 @click.option("--out", "-o", metavar="FILE.onnx", help="The same as FILE.onnx.")
 @force_option
 def export(model: str, file: str | None, out: Any, force: bool) -> None:
-    """Write a model as an ONNX graph, for programs without Python.
+    """Export a model as an ONNX graph, to run it without Python.
 
-    The graph has an input for each column of the table, numbers as float64 and all else as text,
-    or X, a float64 matrix, if all columns are numbers. It gives scores and labels, the cut
-    included; names are in its metadata. A model of `plurilabel fit --exportable` has only parts
-    that can be exported. Needs onnx: pip install 'plurilabel[onnx]'.
+    The graph has an input for each column of the table, float64 for numbers and strings for all
+    others, or X, a float64 matrix, if all columns are numbers. The outputs are scores and labels;
+    names are in the metadata. Use `plurilabel fit --exportable` to choose only among parts that
+    can be exported. Needs onnx: pip install 'plurilabel[onnx]'.
 
     \b
     Example:
       plurilabel export films.skops -o films.onnx
     """
     if (file is None) == (out is None):
-        raise UsageError("expected one file to write to: FILE.onnx or -o FILE.onnx")
+        raise UsageError("expected one output file: FILE.onnx or -o FILE.onnx")
     out = Path(file or out)
     check_output(out, model, suffixes=(".onnx",), option="FILE", force=force)
     check_file(model)

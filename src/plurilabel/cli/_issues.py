@@ -18,26 +18,37 @@ from plurilabel.cli._progress import Steps
 @data_options
 @click.option(
     "--learner", metavar="SPEC",
-    help="The learner whose probabilities are compared with the labels; by default a logistic "
-    "regression for each label.",
+    help="A learner with probabilities; by default one logistic regression per label.",
 )  # fmt: skip
-@click.option("--cv", type=click.IntRange(2), default=5, show_default=True, help="Folds.")
+@click.option(
+    "--cv", type=click.IntRange(2), default=5, show_default=True, help="Number of folds."
+)
 @click.option(
     "--below", type=click.FloatRange(0, 1), default=0.5, show_default=True, metavar="QUALITY",
-    help="Labels that are less credible than this are issues.",
+    help="Labels with a lower quality are issues.",
 )  # fmt: skip
 @click.option(
-    "--top", type=click.IntRange(1), default=20, show_default=True, help="Issues to print."
+    "--top",
+    type=click.IntRange(1),
+    default=20,
+    show_default=True,
+    help="Number of issues to print.",
 )
 @click.option(
     "-o", "--out", type=click.Path(path_type=Path), metavar="FILE.csv",
-    help="Write all issues here.",
+    help="Write all issues to a file.",
 )  # fmt: skip
 @click.option(
     "--report", type=click.Path(path_type=Path), metavar="FILE.html",
-    help="Write a page on which to go through the issues and decide.",
+    help="Write a page to review the issues.",
 )  # fmt: skip
-@click.option("--seed", "random_state", type=click.IntRange(0), default=0, help="Seed.")
+@click.option(
+    "--seed",
+    "random_state",
+    type=click.IntRange(0),
+    default=0,
+    help="Seed of the folds and the learner.",
+)
 @force_option
 @click.option("--quiet", "-q", is_flag=True, help="Do not report progress.")
 @click.option("--json", "as_json", is_flag=True, help="Print the issues as JSON.")
@@ -57,8 +68,8 @@ def issues(
 ) -> None:
     """List tags that are probably wrong or missing.
 
-    Each row is predicted by a model that was learned from the other rows. Quality is how credible
-    the tag is as it was given; the most doubtful come first. Rows are counted from 0.
+    Each row is predicted by a model that was not fitted on it. The quality of a tag is its
+    credibility as given; the most doubtful tags come first. Rows are counted from 0.
 
     \b
     Examples:

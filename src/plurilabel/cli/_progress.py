@@ -19,16 +19,16 @@ SIGN_OF_LIFE = 30.0  # seconds without a line
 
 
 class Steps:
-    """Callback of a training: prints notes, its steps, and how long they still take.
+    """Progress callback of a training: prints notes, steps and the remaining time.
 
     Parameters
     ----------
     quiet : bool
-        Whether steps are not printed.
+        Whether to print no steps.
     as_json : bool
-        Whether stdout belongs to JSON, so that notes go to stderr.
+        Whether to print notes on stderr, since stdout is for JSON.
     without : sequence of str
-        Kinds of events to leave out.
+        Kinds of events to ignore.
     """
 
     def __init__(
@@ -50,13 +50,13 @@ class Steps:
             self.say(in_options(event.text) if event.text.startswith("Note: ") else event.text)
 
     def say(self, *lines: str) -> None:
-        """Print text for a reader, not on stdout if that belongs to JSON."""
+        """Print lines, on stderr if stdout is for JSON."""
         with heard_or_not():
             say(*lines, as_json=self.as_json)
 
     @contextmanager
     def step(self, words: str, *, seconds: float | None = None) -> Iterator[None]:
-        """A step, and how long it may take."""
+        """Report a step, and how long it may take."""
         if self.quiet:
             yield
             return
@@ -78,7 +78,7 @@ class Steps:
             alive.join()
 
     def tick(self, done: int, total: int, words: str, since: float) -> None:
-        """So many parts of a step are done after so many seconds; the text is about the next."""
+        """Report the next part of a step, and the seconds since its start."""
         if self.quiet:
             return
         if done:
@@ -114,7 +114,7 @@ class Steps:
 
 
 class ComparisonProgress:
-    """Callback of a comparison: a bar on a terminal, now and then a line elsewhere."""
+    """Progress callback of a comparison: a bar on a terminal, occasional lines elsewhere."""
 
     def __init__(self) -> None:
         self.console, self.said = console(err=True), monotonic()
