@@ -84,7 +84,7 @@ def test_on_a_terminal_there_is_a_bar(monkeypatch, capsys):
     from rich.console import Console
 
     monkeypatch.setattr(
-        _progress, "console", lambda **_: Console(stderr=True, force_terminal=True, width=100)
+        _progress.ui, "console", lambda **_: Console(stderr=True, force_terminal=True, width=100)
     )
     steps = Steps()
     with steps.step("Comparing"):

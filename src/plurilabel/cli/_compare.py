@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from plurilabel.cli import _output as ui
 from plurilabel.cli._data import (
     check_names,
     data_options,
@@ -16,15 +17,6 @@ from plurilabel.cli._data import (
     list_option,
     names_in,
     reader_options,
-)
-from plurilabel.cli._output import (
-    about_option,
-    command_line,
-    console,
-    echo,
-    print_json,
-    print_table,
-    say,
 )
 from plurilabel.cli._progress import ComparisonProgress
 
@@ -76,14 +68,11 @@ TO_COMPARE = ("repeats", "out", "n_jobs", "time_limit", "random_state", "retry",
     "--time-limit", type=click.FloatRange(0, min_open=True), metavar="SECONDS",
     help="Limit for each learner and split.",
 )  # fmt: skip
-@option(
-    "--seed", "random_state", type=click.IntRange(0), default=0,
-    help="Seed of folds and learners.",
-)  # fmt: skip
+@ui.seed_option
 @flag("--retry", help="Repeat runs that failed.")
 @flag("--fresh", help="Repeat all runs and replace the results.")
 @option("--report/--no-report", default=True, help="Write the report.")
-@flag("--json", "as_json", help="Print the means as JSON.")
+@ui.json_option
 @data_options
 @click.pass_context
 def compare(
@@ -126,21 +115,21 @@ def compare(
                 tables,
                 progress=progress,
                 words=words,
-                command=command_line(ctx, data, IDLE),
+                command=ui.command_line(ctx, data, IDLE),
                 **plan,
                 **passed,
             )
     except KeyboardInterrupt:
         out = passed["out"]
-        echo(f"Stopped. Finished results are in {out}; the same command continues.", err=True)
+        ui.echo(f"Stopped. Finished results are in {out}; the same command continues.", err=True)
         ctx.exit(130)
     if not as_json:
         show(results, plan["measures"])
     show_failures(results)
     files = evaluation.write_report(results, passed["out"]) if report else {}
-    say(*(f"Wrote {path}" for path in files.values()), as_json=as_json)
+    ui.say(*(f"Wrote {path}" for path in files.values()), as_json=as_json)
     if as_json:
-        print_json(as_dict(results, files))
+        ui.print_json(as_dict(results, files))
     if results.failures():
         ctx.exit(1)
 
@@ -157,13 +146,13 @@ def _plan(
     from plurilabel.metrics import get_scorer
     from plurilabel.metrics.shared import check_measures
 
-    with about_option("--cv"):
+    with ui.about_option("--cv"):
         folds = _folds(cv)
-    with about_option("--measures"):
+    with ui.about_option("--measures"):
         wanted = None if measures is None else check_measures(names_in(measures))
-    with about_option("--search-measure"):
+    with ui.about_option("--search-measure"):
         get_scorer(search_measure)
-    with about_option("--learners"):
+    with ui.about_option("--learners"):
         chosen: Any = default_learners(tables)
         if learners is not None:
             chosen = make_learners(", ".join(learners), measure=search_measure)
@@ -222,7 +211,7 @@ def show(results: Results, measures: list[str] | None = None, *, room: int | Non
     If they exceed ``room`` (by default the width of the terminal), the deviations and then the
     last measures are left out.
     """
-    room = console().width if room is None else room
+    room = ui.console().width if room is None else room
     names = measures or [name for name in SHOWN if name in results.measures]
     spread = any(cell["repeat"] or cell["fold"] for cell in results.cells)
     tables = _tables(results, names, spread)
@@ -232,7 +221,7 @@ def show(results: Results, measures: list[str] | None = None, *, room: int | Non
         while _width(columns) > room and len(columns) > 3:
             del columns[-2]  # the last measure; times come after it
         _print(results, dataset, columns)
-    say("* best in its column" + (", ± standard deviation over the splits" if spread else ""))
+    ui.say("* best in its column" + (", ± standard deviation over the splits" if spread else ""))
 
 
 def _print(results: Results, dataset: str, columns: list[list[str]]) -> None:
@@ -241,8 +230,8 @@ def _print(results: Results, dataset: str, columns: list[list[str]]) -> None:
     times = "" if repeats == 1 else f", {repeats} times"
     head, *rows = zip(*columns)
     styled = [[_styled(cell) for cell in row] for row in rows]
-    print_table(head, styled, title=f"{dataset}: {split}{times}")
-    echo()
+    ui.print_table(head, styled, title=f"{dataset}: {split}{times}")
+    ui.echo()
 
 
 def _tables(results: Results, measures: list[str], spread: bool) -> list[list[list[str]]]:
@@ -290,9 +279,9 @@ def show_failures(results: Results) -> None:
         counts[what] = counts.get(what, 0) + 1
     for (learner, dataset, error), count in counts.items():
         times = f" in {count} splits" if count > 1 else ""
-        echo(f"{learner} failed on {dataset}{times}: {error}", err=True)
+        ui.echo(f"{learner} failed on {dataset}{times}: {error}", err=True)
     if counts:
-        echo("Use --retry to repeat them.", err=True)
+        ui.echo("Use --retry to repeat them.", err=True)
 
 
 def as_dict(results: Results, files: dict[str, Path]) -> dict[str, Any]:

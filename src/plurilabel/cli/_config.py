@@ -42,23 +42,16 @@ def _use(ctx: click.Context, _: click.Parameter, path: Path | None) -> None:
         fail(no_file(path))
     given = _from_model(path) if path.suffix.lower() == ".skops" else _from_toml(path)
     known = {_key(parameter): parameter for parameter in ctx.command.params}
-    for key in given:
+    found = dict(ctx.default_map or {})
+    for key, value in given.items():
         name = key.replace("-", "_")
         if name not in known or name in ("config", "save_config"):
             close = similar(name, list(known))
             hint = "" if close is None else f"; did you mean {close}?"
             raise UsageError(f"{path}: unknown option {key!r}{hint}")
-    values = {known[key.replace("-", "_")].name: value for key, value in given.items()}
-    several = {
-        p.name for p in ctx.command.params if p.nargs == -1 or getattr(p, "multiple", False)
-    }
-    ctx.default_map = {
-        **(ctx.default_map or {}),
-        **{
-            str(name): [value] if name in several and isinstance(value, str) else value
-            for name, value in values.items()
-        },
-    }
+        several = known[name].nargs == -1 or getattr(known[name], "multiple", False)
+        found[str(known[name].name)] = [value] if several and isinstance(value, str) else value
+    ctx.default_map = found
 
 
 def _from_toml(path: Path) -> dict[str, Any]:

@@ -9,14 +9,14 @@ import click
 from click import UsageError
 
 from plurilabel._core.words import counted, file_size
-from plurilabel.cli._output import check_file, check_output, force_option, say
+from plurilabel.cli import _output as ui
 
 
 @click.command()
 @click.argument("model", metavar="MODEL")
 @click.argument("file", metavar="[FILE.onnx]", required=False)
 @click.option("--out", "-o", metavar="FILE.onnx", help="The same as FILE.onnx.")
-@force_option
+@ui.force_option
 def export(model: str, file: str | None, out: Any, force: bool) -> None:
     """Export a model as an ONNX graph, to run it without Python.
 
@@ -32,12 +32,12 @@ def export(model: str, file: str | None, out: Any, force: bool) -> None:
     if (file is None) == (out is None):
         raise UsageError("expected one output file: FILE.onnx or -o FILE.onnx")
     out = Path(file or out)
-    check_output(out, model, suffixes=(".onnx",), option="FILE", force=force)
-    check_file(model)
+    ui.check_output(out, model, suffixes=(".onnx",), option="FILE", force=force)
+    ui.check_file(model)
     from plurilabel.models import load_model, to_onnx
 
     loaded = load_model(model)
     size = to_onnx(loaded, out).ByteSize()
     features = counted(len(loaded.feature_names), "feature")
     labels = counted(len(loaded.label_names), "label")
-    say(f"Wrote {out} ({features}, {labels}, {file_size(size)})")
+    ui.say(f"Wrote {out} ({features}, {labels}, {file_size(size)})")

@@ -15,6 +15,7 @@ import click
 
 from plurilabel._core import names
 from plurilabel._core.words import file_size
+from plurilabel.cli import _output as ui
 from plurilabel.cli._config import as_toml, config_option, options_of
 from plurilabel.cli._data import (
     data_options,
@@ -22,16 +23,6 @@ from plurilabel.cli._data import (
     names_in,
     read_learner,
     reader_options,
-)
-from plurilabel.cli._output import (
-    UsageError,
-    arrow,
-    check_output,
-    fail,
-    force_option,
-    heard_or_not,
-    print_json,
-    print_table,
 )
 from plurilabel.cli._progress import Steps
 
@@ -60,16 +51,16 @@ def training_command(function: Any) -> Any:
 
     update_wrapper(command, function)
     for option in (
-        click.option("--json", "as_json", is_flag=True, help="Print the result as JSON."),
-        click.option("--quiet", "-q", is_flag=True, help="Do not report progress."),
+        ui.json_option,
+        ui.quiet_option,
         config_option,
         click.option(
             "--track", metavar="EXPERIMENT",
             help="Log options, measures and the model as a run of this MLflow experiment, at "
             "MLFLOW_TRACKING_URI.",
         ),
-        click.option(
-            "--report", type=click.Path(path_type=Path), metavar="FILE.html",
+        ui.file_option(
+            "--report", metavar="FILE.html",
             help="Write a page on the held-out rows: measures, labels, curves and worst rows.",
         ),
         click.option(
@@ -82,11 +73,8 @@ def training_command(function: Any) -> Any:
             help="Save time: try only nearest neighbors and linear models, compare candidates on "
             "1,000 rows in 3 folds, and tune the threshold in 2 folds.",
         ),
-        force_option,
-        click.option(
-            "--seed", "random_state", type=click.IntRange(0), default=0, show_default=True,
-            help="Seed of splits and learners.",
-        ),
+        ui.force_option,
+        ui.seed_option,
         click.option(
             "--refit/--no-refit", default=True, show_default=True,
             help="Refit the model on all rows after the evaluation.",
@@ -101,10 +89,7 @@ def training_command(function: Any) -> Any:
             help=f"Threshold strategy: {', '.join(STRATEGIES)}, or none for the learner's own "
             "threshold. By default the best one for --measure, and none with --learner.",
         ),
-        click.option(
-            "-o", "--out", type=click.Path(path_type=Path), metavar="MODEL.skops",
-            help="File to save the model to.",
-        ),
+        ui.file_option("-o", "--out", metavar="MODEL.skops", help="File to save the model to."),
     ):  # fmt: skip
         command = option(command)
     data = click.argument("data", metavar="NAME|FILE...", nargs=-1, callback=_data_given)
@@ -202,7 +187,7 @@ def tune(run: Run, learner: str, measure: str, cv: int, jobs: int) -> None:
     measure = check_measure(measure)
     search = read_learner(learner, measure=measure, cv=cv)
     if not hasattr(search, "param_grid"):
-        raise UsageError(
+        raise ui.UsageError(
             "--learner has no list of candidates, such as MLkNN(n_neighbors=[5, 7, 9]); use "
             "`plurilabel fit` to train a single one"
         )
@@ -220,9 +205,9 @@ def tune(run: Run, learner: str, measure: str, cv: int, jobs: int) -> None:
         ]
         for row in candidates
     ]
-    with heard_or_not():
+    with ui.heard_or_not():
         columns = ["candidate", measure, "deviation", "fit seconds"]
-        print_table(columns, shown, err=run.as_json)
+        ui.print_table(columns, shown, err=run.as_json)
     model.notes.update(measure=measure, cv=cv)
     run.finish(model)
 
@@ -235,7 +220,7 @@ def check_measure(name: str) -> str:
             raise ValueError(f"name must have a number in place of k, such as {name[:-1]}5")
         return name
     except ValueError as error:
-        raise UsageError(str(error).replace("name must", "--measure must", 1)) from None
+        raise ui.UsageError(str(error).replace("name must", "--measure must", 1)) from None
 
 
 def _shown(parameters: dict[str, Any]) -> str:
@@ -262,15 +247,15 @@ class Run:
     ) -> None:
         if not data or out is None:
             missing = "option '-o'" if data else "argument 'NAME|FILE...'"
-            raise UsageError(f"Missing {missing}")
-        check_output(out, *data, force=force)
+            raise ui.UsageError(f"Missing {missing}")
+        ui.check_output(out, *data, force=force)
         for path, suffix, option in (
             (report, ".html", "--report"), (save_config, ".toml", "--save-config")
         ):  # fmt: skip
             if path is not None:
-                check_output(path, *data, suffixes=(suffix,), option=option, force=force)
+                ui.check_output(path, *data, suffixes=(suffix,), option=option, force=force)
         if track is not None and find_spec("mlflow") is None:
-            fail("--track needs MLflow: pip install 'plurilabel[mlflow]'")
+            ui.fail("--track needs MLflow: pip install 'plurilabel[mlflow]'")
         self.given, self.report, self.track, self.save_config = given, report, track, save_config
         names = ("threshold", "holdout", "refit", "quick", "time_limit", "random_state")
         self.training = {name: options.pop(name) for name in names}
@@ -304,9 +289,9 @@ class Run:
             self.steps.say(f"Logged run {log_run(model, self.track)} of {self.track} in MLflow")
         if self.as_json:
             notes = {name: note for name, note in model.notes.items() if name != "data"}
-            print_json({"model": out, **notes})
+            ui.print_json({"model": out, **notes})
         if problem is not None:
-            fail(f"{self.out} could not be written ({problem}); the model was saved to {out}")
+            ui.fail(f"{self.out} could not be written ({problem}); the model was saved to {out}")
 
     def _show_quality(self, notes: dict[str, Any]) -> None:
         how, measures = notes["held_out"]["how"], notes["held_out"]["measures"]
@@ -316,12 +301,12 @@ class Run:
         self.steps.say(f"Measured on held-out rows: {how}")
         guesses = notes["guessing"]
         rows = [
-            [f"{name} {arrow(name)}", f"{measures[name]:.3f}", f"{guesses[name]:.3f}"]
+            [f"{name} {ui.arrow(name)}", f"{measures[name]:.3f}", f"{guesses[name]:.3f}"]
             for name in SHOWN
             if name in guesses and math.isfinite(measures.get(name, math.nan))
         ]
-        with heard_or_not():
-            print_table(["", "model", "same answer for all"], rows, err=self.as_json)
+        with ui.heard_or_not():
+            ui.print_table(["", "model", "same answer for all"], rows, err=self.as_json)
         if note := getattr(measures, "note", ""):
             self.steps.say(note)
         rest = f"fitted on the other {notes['train_rows']:,} rows"
@@ -344,7 +329,7 @@ class Run:
                 return out, problem
             except OSError:
                 continue
-        fail(f"{self.out} could not be written ({problem}), nor any other location")
+        ui.fail(f"{self.out} could not be written ({problem}), nor any other location")
 
 
 def _for_blocks(options: dict[str, Any]) -> dict[str, Any]:

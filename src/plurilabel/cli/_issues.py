@@ -8,8 +8,8 @@ from typing import Any
 import click
 
 from plurilabel._core.words import counted, no_formula, shortened
+from plurilabel.cli import _output as ui
 from plurilabel.cli._data import data_options, read_learner, reader_options
-from plurilabel.cli._output import check_output, force_option, print_json, print_table, say
 from plurilabel.cli._progress import Steps
 
 
@@ -34,14 +34,8 @@ from plurilabel.cli._progress import Steps
     show_default=True,
     help="Number of issues to print.",
 )
-@click.option(
-    "-o", "--out", type=click.Path(path_type=Path), metavar="FILE.csv",
-    help="Write all issues to a file.",
-)  # fmt: skip
-@click.option(
-    "--report", type=click.Path(path_type=Path), metavar="FILE.html",
-    help="Write a page to review the issues.",
-)  # fmt: skip
+@ui.file_option("-o", "--out", metavar="FILE.csv", help="Write all issues to a file.")
+@ui.file_option("--report", metavar="FILE.html", help="Write a page to review the issues.")
 @click.option(
     "--seed",
     "random_state",
@@ -49,9 +43,9 @@ from plurilabel.cli._progress import Steps
     default=0,
     help="Seed of the folds and the learner.",
 )
-@force_option
-@click.option("--quiet", "-q", is_flag=True, help="Do not report progress.")
-@click.option("--json", "as_json", is_flag=True, help="Print the issues as JSON.")
+@ui.force_option
+@ui.quiet_option
+@ui.json_option
 def issues(
     data: tuple[str, ...],
     learner: str | None,
@@ -78,7 +72,7 @@ def issues(
     """
     for path, suffixes, option in ((out, (".csv",), "-o"), (report, (".html",), "--report")):
         if path is not None:
-            check_output(path, *data, suffixes=suffixes, option=option, force=force)
+            ui.check_output(path, *data, suffixes=suffixes, option=option, force=force)
     given = reader_options(*data, **reading)
     chosen = None if learner is None else read_learner(learner)
     from plurilabel import evaluation
@@ -98,10 +92,10 @@ def issues(
         texts = rows if any(rows) else None
         evaluation.write_issues_report(found, report, instances=texts)
     if as_json:
-        print_json({"issues": frame.to_dict("records")})
+        ui.print_json({"issues": frame.to_dict("records")})
     else:
         wrong = int(found.given.sum())
-        say(
+        ui.say(
             f"{counted(len(found), 'issue')} among {found.shape[0] * found.shape[1]:,} labels: "
             f"{wrong:,} wrong, {len(found) - wrong:,} missing"
         )
@@ -111,6 +105,6 @@ def issues(
             for row, label, issue, quality, score, text in frame[columns][:top].values.tolist()
         ]
         if lines:
-            print_table(columns, lines, texts=("label", "issue", "text"))
+            ui.print_table(columns, lines, texts=("label", "issue", "text"))
     for path in filter(None, (out, report)):
-        say(f"Wrote {path}", as_json=True)
+        ui.say(f"Wrote {path}", as_json=True)

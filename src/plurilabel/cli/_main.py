@@ -13,7 +13,7 @@ import click
 
 from plurilabel import __version__
 from plurilabel._core.words import similar
-from plurilabel.cli._output import UsageError, echo, fail, in_options, in_words
+from plurilabel.cli import _output as ui
 
 COMMANDS = {
     "describe": ("_describe:describe", "Describe a dataset."),
@@ -76,7 +76,7 @@ class Friendly(click.Group):
         if not args[0].startswith("-") and args[0] not in names:
             close = similar(args[0], names)
             hint = f"did you mean {close!r}?" if close else f"choose from {', '.join(names)}"
-            raise UsageError(f"No such command {args[0]!r}; {hint}")
+            raise ui.UsageError(f"No such command {args[0]!r}; {hint}")
         name, command, rest = super().resolve_command(ctx, args)
         if command is not None:
             _refuse_repeated(command, ctx, rest)
@@ -89,16 +89,16 @@ class Friendly(click.Group):
                 return super().invoke(ctx)
         except MemoryError as error:
             what = f" ({error})" if str(error) else ""
-            fail(f"not enough memory{what}; try fewer rows or labels")
+            ui.fail(f"not enough memory{what}; try fewer rows or labels")
         except RecursionError:
-            fail("the input is nested too deeply")
+            ui.fail("the input is nested too deeply")
         except KeyboardInterrupt:
             click.echo("Stopped.", err=True)
             ctx.exit(130)  # by convention for SIGINT
         except (ImportError, OSError, ValueError) as error:
             if isinstance(error, OSError) and error.errno == errno.EPIPE:
                 raise  # click exits quietly
-            fail(in_words(error))
+            ui.fail(ui.in_words(error))
 
 
 def _refuse_repeated(command: click.Command, ctx: click.Context, args: list[str]) -> None:
@@ -113,7 +113,7 @@ def _refuse_repeated(command: click.Command, ctx: click.Context, args: list[str]
             parameter.multiple or parameter.is_flag or parameter.count
         )
         if single and order.count(parameter) > 1:
-            raise UsageError(f"{parameter.opts[-1]} takes one value, but was given twice")
+            raise ui.UsageError(f"{parameter.opts[-1]} takes one value, but was given twice")
 
 
 @contextmanager
@@ -122,10 +122,10 @@ def _plain_warnings() -> Iterator[None]:
     shown: set[str] = set()
 
     def show(message: Warning | str, *_: Any, **__: Any) -> None:
-        text = in_options(" ".join(str(message).split()))
+        text = ui.in_options(" ".join(str(message).split()))
         if text not in shown:
             shown.add(text)
-            echo(f"Warning: {text}", err=True)
+            ui.echo(f"Warning: {text}", err=True)
 
     with warnings.catch_warnings():
         warnings.showwarning = show

@@ -148,6 +148,23 @@ def check_folder(folder: Path, what: str) -> None:
 force_option = click.option(
     "--force", is_flag=True, help="Overwrite the output if it already exists."
 )
+json_option = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+quiet_option = click.option("--quiet", "-q", is_flag=True, help="Do not report progress.")
+
+
+def file_option(*names: str, help: str, **options: Any) -> Any:
+    """An option for an output file."""
+    return click.option(*names, type=click.Path(path_type=Path), help=help, **options)
+
+
+seed_option = click.option(
+    "--seed",
+    "random_state",
+    type=click.IntRange(0),
+    default=0,
+    show_default=True,
+    help="Seed of splits and learners.",
+)
 
 
 def say(*lines: str, as_json: bool = False) -> None:

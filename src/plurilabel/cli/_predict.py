@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from plurilabel._core.words import counted
+from plurilabel.cli import _output as ui
 from plurilabel.cli._data import list_option, names_in, read_rows, rows_options
-from plurilabel.cli._output import UsageError, check_file, check_output, echo, force_option, say
 
 if TYPE_CHECKING:
     from plurilabel.models import Model, ModelRows
@@ -29,8 +29,8 @@ _SCORES_AT_ONCE = 5_000_000  # rows times labels
 @click.command()
 @click.argument("model", metavar="MODEL")
 @click.argument("data", metavar="NAME|FILE")
-@click.option(
-    "-o", "--out", type=click.Path(path_type=Path), metavar="FILE",
+@ui.file_option(
+    "-o", "--out", metavar="FILE",
     help=f"Output file: {', '.join(OUTPUTS)}, also with .gz. By default CSV on standard output.",
 )  # fmt: skip
 @click.option("--scores", is_flag=True, help="Add a column with the score of each label.")
@@ -44,7 +44,7 @@ _SCORES_AT_ONCE = 5_000_000  # rows times labels
     "--digits", type=click.IntRange(1, 17), metavar="N",
     help="Significant digits of scores; by default 6 in CSV, else all.",
 )  # fmt: skip
-@force_option
+@ui.force_option
 @rows_options
 @click.option("--json", "as_json", is_flag=True, help="Print JSON lines instead of CSV.")
 @click.option(
@@ -78,22 +78,29 @@ def predict(
     """
     if out is not None:
         if as_json:
-            raise UsageError("--json is for standard output; for a file use -o NAME.jsonl")
-        check_output(out, model, data, suffixes=OUTPUTS + PACKED, force=force)
-    check_file(model)
+            raise ui.UsageError("--json is for standard output; for a file use -o NAME.jsonl")
+        ui.check_output(out, model, data, suffixes=OUTPUTS + PACKED, force=force)
+    loaded, rows = load_rows(model, data, **reading)
     from plurilabel import io
-    from plurilabel.models import load_model
 
     kind = "jsonl" if as_json else "csv" if out is None else str(io.file_format(out))
-    loaded = load_model(model)
-    rows = read_rows(loaded, data, **reading)
-    for remark in rows.remarks:
-        say(f"Note: {remark}", as_json=True)
     answers = Answers(loaded, scores=scores, top=top, kind=kind, digits=digits)
     kept = _kept(rows, names_in(keep) or [], data)
     _write(out, kind, rows, kept, answers, escape_formulas=not formulas)
     if out is not None:
-        say(f"Wrote {out} ({counted(rows.X.shape[0], 'row')})", as_json=True)
+        ui.say(f"Wrote {out} ({counted(rows.X.shape[0], 'row')})", as_json=True)
+
+
+def load_rows(model: str, data: str, **reading: Any) -> tuple[Model, ModelRows]:
+    """Load a model and read rows for it; remarks are printed on stderr."""
+    ui.check_file(model)
+    from plurilabel.models import load_model
+
+    loaded = load_model(model)
+    rows = read_rows(loaded, data, **reading)
+    for remark in rows.remarks:
+        ui.say(f"Note: {remark}", as_json=True)
+    return loaded, rows
 
 
 def _write(
@@ -126,7 +133,7 @@ def _screen() -> Any:
 
 class _Screen:
     def write(self, content: bytes) -> None:
-        echo(content.decode(), nl=False)
+        ui.echo(content.decode(), nl=False)
 
     def writelines(self, lines: Iterable[bytes]) -> None:
         for line in lines:
@@ -144,10 +151,10 @@ def _kept(rows: ModelRows, names: list[str], data: str) -> Any:
     if not names:
         return pd.DataFrame(index=range(rows.X.shape[0]))
     if frame is None:
-        raise UsageError(f"--id needs a table, but {data} is not one")
+        raise ui.UsageError(f"--id needs a table, but {data} is not one")
     missing = [name for name in names if name not in frame.columns]
     if missing:
-        raise UsageError(f"--id: {data} has no column {missing[0]!r}")
+        raise ui.UsageError(f"--id: {data} has no column {missing[0]!r}")
     return frame[names].reset_index(drop=True)
 
 
@@ -168,7 +175,9 @@ class Answers:
         from plurilabel._core.scores import score_method
 
         if scores and top is None and len(model.label_names) > MOST_COLUMNS:
-            raise UsageError(f"--scores would add {len(model.label_names):,} columns; add --top K")
+            raise ui.UsageError(
+                f"--scores would add {len(model.label_names):,} columns; add --top K"
+            )
         self.model, self.scores, self.lists = model, scores, kind in ("parquet", "jsonl")
         self.digits = digits or (None if self.lists else DIGITS)
         self.names = np.array(model.label_names, dtype=object)

@@ -9,7 +9,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from plurilabel._core.words import duration
-from plurilabel.cli._output import console, echo, heard_or_not, in_options, say
+from plurilabel.cli import _output as ui
 
 if TYPE_CHECKING:
     from plurilabel.models import TrainingEvent
@@ -47,12 +47,12 @@ class Steps:
         elif event.kind == "part":
             self.tick(event.done, event.total, event.text, event.seconds or 0.0)
         elif event.kind not in self.without:
-            self.say(in_options(event.text) if event.text.startswith("Note: ") else event.text)
+            self.say(ui.in_options(event.text) if event.text.startswith("Note: ") else event.text)
 
     def say(self, *lines: str) -> None:
         """Print lines, on stderr if stdout is for JSON."""
-        with heard_or_not():
-            say(*lines, as_json=self.as_json)
+        with ui.heard_or_not():
+            ui.say(*lines, as_json=self.as_json)
 
     @contextmanager
     def step(self, words: str, *, seconds: float | None = None) -> Iterator[None]:
@@ -63,11 +63,11 @@ class Steps:
         self._words, self._said = words, monotonic()
         if seconds is not None and seconds >= 1:
             words += f"; about {duration(round(seconds))}"
-        if console(err=True).is_terminal:
+        if ui.console(err=True).is_terminal:
             with self._on_terminal(words):
                 yield
             return
-        echo(f"{words} ...", err=True)
+        ui.echo(f"{words} ...", err=True)
         ended = threading.Event()
         alive = threading.Thread(target=self._say_alive, args=(ended, monotonic()), daemon=True)
         alive.start()
@@ -88,7 +88,7 @@ class Steps:
             bar.update(task, description=f"{self._words}: {done + 1} of {total}, {words}")
         elif not done or monotonic() - self._said >= BETWEEN_LINES:
             self._said = monotonic()
-            echo(f"  {done + 1} of {total}: {words}", err=True)
+            ui.echo(f"  {done + 1} of {total}: {words}", err=True)
 
     @contextmanager
     def _on_terminal(self, words: str) -> Iterator[None]:
@@ -99,7 +99,7 @@ class Steps:
             progress.TextColumn("{task.description}", markup=False),
             progress.TimeElapsedColumn(),
         )
-        with progress.Progress(*columns, console=console(err=True), transient=True) as bar:
+        with progress.Progress(*columns, console=ui.console(err=True), transient=True) as bar:
             self._bar = bar, bar.add_task(words, total=None)
             try:
                 yield
@@ -110,14 +110,14 @@ class Steps:
         while not ended.wait(SIGN_OF_LIFE):
             if monotonic() - self._said >= SIGN_OF_LIFE:
                 self._said = monotonic()
-                echo(f"  still running after {duration(monotonic() - started)}", err=True)
+                ui.echo(f"  still running after {duration(monotonic() - started)}", err=True)
 
 
 class ComparisonProgress:
     """Progress callback of a comparison: a bar on a terminal, occasional lines elsewhere."""
 
     def __init__(self) -> None:
-        self.console, self.said = console(err=True), monotonic()
+        self.console, self.said = ui.console(err=True), monotonic()
         self.bar: Any = None
 
     def __enter__(self) -> ComparisonProgress:
@@ -147,4 +147,4 @@ class ComparisonProgress:
         if cell["status"] == "ok" and done < total and monotonic() - self.said < 5:
             return
         self.said = monotonic()
-        echo(f"{done} of {total}: {words}", err=True)
+        ui.echo(f"{done} of {total}: {words}", err=True)

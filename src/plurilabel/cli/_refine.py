@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from plurilabel._core.words import file_size
-from plurilabel.cli._data import read_rows, rows_options
-from plurilabel.cli._output import check_file, check_output, force_option, say
+from plurilabel.cli import _output as ui
+from plurilabel.cli._data import rows_options
+from plurilabel.cli._predict import load_rows
 
 if TYPE_CHECKING:
     from plurilabel.models import Model
@@ -22,10 +23,10 @@ KINDS = ("recall", "subset", "misses", "labels", "discoveries")
 def refining_command(function: Any) -> Any:
     """Add the arguments and options of both commands."""
     for option in (
-        force_option,
+        ui.force_option,
         rows_options,
-        click.option(
-            "-o", "--out", required=True, type=click.Path(path_type=Path), metavar="MODEL.skops",
+        ui.file_option(
+            "-o", "--out", required=True, metavar="MODEL.skops",
             help="File to save the new model to.",
         ),
         click.argument("data", metavar="NAME|FILE"),
@@ -93,22 +94,18 @@ def guarantee(
     """
     options = {"kind": kind, "alpha": alpha, "delta": delta}
     refined = _refine(model, data, out, force, reading, "guarantee", **options)
-    say(f"Guarantee: {refined.notes['guarantee']['words']}")
+    ui.say(f"Guarantee: {refined.notes['guarantee']['words']}")
 
 
 def _refine(
     model: str, data: str, out: Path, force: bool, reading: Any, function: str, **options: Any
 ) -> Model:
     """Load a model and rows, call a function of ``plurilabel.models``, and save the result."""
-    check_output(out, model, data, force=force)
-    check_file(model)
+    ui.check_output(out, model, data, force=force)
+    loaded, rows = load_rows(model, data, with_labels=True, **reading)
     from plurilabel import models
 
-    loaded = models.load_model(model)
-    rows = read_rows(loaded, data, with_labels=True, **reading)
-    for remark in rows.remarks:
-        say(f"Note: {remark}", as_json=True)
     refined: Model = getattr(models, function)(loaded, rows, **options)
     models.save_model(refined, out)
-    say(f"Wrote {out} ({refined.notes['refined']}, {file_size(out.stat().st_size)})")
+    ui.say(f"Wrote {out} ({refined.notes['refined']}, {file_size(out.stat().st_size)})")
     return refined

@@ -457,12 +457,20 @@ class Model:
 
     def encoded(self, X: Any) -> Any:
         """Transform rows that :meth:`read` has read to the input of the learner."""
+        for step in self.steps:
+            X = step.transform(X)
+        return X
+
+    @property
+    def steps(self) -> list[Any]:
+        """The fitted transformers before the learner, the first one first."""
+        found = []
         for part in layers(self.estimator):
             if isinstance(part, Pipeline) and len(part) > 1:
-                X = part[:-1].transform(X)
+                found.append(part[:-1])
             elif not isinstance(part, AROUND):
-                return part.encoder_.transform(X) if hasattr(part, "encoder_") else X
-        return X
+                return [*found, part.encoder_] if hasattr(part, "encoder_") else found
+        return found
 
     def with_learner(self, learner: Any) -> Self:
         """A copy of the model with another fitted learner."""

@@ -65,13 +65,12 @@ def read_data(
 
 
 def _read(data: Any, labels: Any, columns: dict[str, Any], options: dict[str, Any]) -> Dataset:
-    columns = {name: given for name, given in columns.items() if given is not None}
-    options = {name: value for name, value in options.items() if value is not None}
+    columns, options = _without_none(columns), _without_none(options)
     if isinstance(data, str) and not Path(data).is_file() and data in datasets.dataset_names():
         data = datasets.load(data)
-    if isinstance(data, str | os.PathLike) or (are_paths(data) and are_names(labels)):
-        is_one = isinstance(data, str | os.PathLike)
-        encode = {"encode": False} if is_table(data if is_one else data[0]) else {}
+    is_path = isinstance(data, str | os.PathLike)
+    if is_path or (are_paths(data) and are_names(labels)):
+        encode = {"encode": False} if is_table(data if is_path else data[0]) else {}
         return io.read(data, labels=labels, **columns, **options, **encode)
     if hasattr(data, "columns") and are_names(labels):
         return io.read_table(data, labels=labels, encode=False, **columns, **options)
@@ -81,6 +80,10 @@ def _read(data: Any, labels: Any, columns: dict[str, Any], options: dict[str, An
         name = next(iter(options))
         raise ValueError(f"{name}= can only be given for files and tables with label columns")
     return _in_memory(data, labels, columns)
+
+
+def _without_none(options: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in options.items() if value is not None}
 
 
 def _in_memory(X: Any, Y: Any, columns: dict[str, Any]) -> Dataset:

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.pipeline import Pipeline
 
 from plurilabel._core.blocks import dense
 from plurilabel._core.explanation.contributions import Contributions
@@ -107,7 +106,7 @@ def explained(
 
 
 def _markers(why: Any, texts: Mapping[str, str]) -> dict[str, Marker]:
-    """What finds the words of each column of text; nothing for neighbors, which have no words."""
+    """Markers of the words in each column of text; none for explanations by neighbors."""
     if not isinstance(why, Contributions):
         return {}
     if not texts and why.text is not None:
@@ -121,7 +120,7 @@ def _markers(why: Any, texts: Mapping[str, str]) -> dict[str, Marker]:
 
 
 def _marks(markers: Mapping[str, Marker], j: int) -> dict[str, Any]:
-    """By column, the places of words and what each adds; left out where nothing is marked."""
+    """Positions and contributions of words, by column; empty columns are left out."""
     found = {
         name: [[start, end, finite(adds)] for start, end, adds in marker.marked(j).marks]
         for name, marker in markers.items()
@@ -156,13 +155,11 @@ def shared_features(now: Trained, X: Any, found: Sequence[Any]) -> list[list[lis
 
 def _feature_names(model: Model) -> list[str] | None:
     """Names of the features of the learner; None if the pipeline does not provide them."""
-    estimator = getattr(model.estimator, "best_estimator_", model.estimator)
-    estimator = getattr(estimator, "estimator_", estimator)
-    if isinstance(estimator, Pipeline) and len(estimator) > 1:
-        with suppress(ValueError, AttributeError, NotImplementedError):
-            return [str(name) for name in estimator[:-1].get_feature_names_out()]
-        return None
-    return [str(name) for name in model.feature_names]
+    if not model.steps:
+        return [str(name) for name in model.feature_names]
+    with suppress(ValueError, AttributeError, NotImplementedError):
+        return [str(name) for name in model.steps[-1].get_feature_names_out()]
+    return None
 
 
 def finite(value: Any) -> float | None:

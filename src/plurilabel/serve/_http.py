@@ -10,12 +10,13 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass
 from time import perf_counter
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any, TypeAlias, TypeVar
 
 from fastapi import Depends, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
 from joblib import cpu_count
+from pydantic import BaseModel, ValidationError
 from pydantic_core import from_json
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
@@ -224,15 +225,23 @@ def _parsed_size(content: bytes | bytearray, separators: bytes) -> int:
     return wide * len(content) + 64 * values
 
 
-def checked_object(sent: Any, required: str, optional: Collection[str] = ()) -> dict[str, Any]:
-    """Check the fields of a JSON object."""
+Fields = TypeVar("Fields", bound=BaseModel)
+
+
+def checked(form: type[Fields], sent: Any, *, strict: bool = True) -> Fields:
+    """Check the fields of a JSON object, or of a query if not strict."""
     if not isinstance(sent, dict):
-        raise BadInput(f"the body must be an object with {required!r}")
-    if required not in sent:
-        raise BadInput(f"the body must have {required!r}")
-    if strange := sent.keys() - {required, *optional}:
-        raise BadInput(f"unknown field {min(strange)[:60]!r}")
-    return sent
+        raise BadInput("the body must be a JSON object")
+    try:
+        return form.model_validate(sent, strict=strict)
+    except ValidationError as error:
+        raise BadInput(_problem(error.errors()[0])) from None
+
+
+def _problem(first: Any, start: int = 0) -> str:
+    name = ".".join(str(part) for part in first["loc"][start:])[:60]
+    words = {"missing": f"missing field {name!r}", "extra_forbidden": f"unknown field {name!r}"}
+    return words.get(first["type"], f"{name}: {first['msg']}")
 
 
 def parsed_json(content: bytes | bytearray) -> Any:
@@ -292,9 +301,7 @@ def error_response(_: Request | None, error: Exception) -> Response:
         sent = {"error": str(error), "row": row, "column": column}
         status, headers = error.status, dict(_ERROR_HEADERS.get(error.status, ()))
     elif isinstance(error, RequestValidationError):
-        first = error.errors()[0]
-        name = ".".join(str(part) for part in first["loc"][1:])
-        sent, status, headers = {"error": f"{name}: {first['msg']}"}, 422, {}
+        sent, status, headers = {"error": _problem(error.errors()[0], 1)}, 422, {}
     else:
         assert isinstance(error, HTTPException)
         sent, status = {"error": str(error.detail)}, error.status_code

@@ -365,7 +365,7 @@ class Service:
             frame = None if self.data.frame is None else self.data.frame.iloc[[row]]
             return self.reader.json_rows(safe_indexing(self.data.X, [row]), frame)[0]
         # the steps of a pipeline before the learner cannot be inverted
-        if not isinstance(self.training, Growing) or _has_steps(self.model):
+        if not isinstance(self.training, Growing) or self.model.steps:
             return None
         return self.reader.json_rows(self.training.learner.X_[[row]])[0]
 
@@ -456,9 +456,3 @@ def _digest(model: Model) -> str:
     # the same after a restart and with a later version; without a key it is known by its text
     learner = key_or_none(model.estimator, versions=False) or learner_text(model.estimator)
     return digest_of(learner, list(model.label_names), list(model.feature_names))
-
-
-def _has_steps(model: Model) -> bool:
-    """Whether a pipeline transforms rows before the learner."""
-    estimator = getattr(model.estimator, "best_estimator_", model.estimator)
-    return hasattr(getattr(estimator, "estimator_", estimator), "steps")

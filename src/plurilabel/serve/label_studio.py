@@ -172,21 +172,17 @@ class LabelStudio:
         if action in (*CREATED, *DELETED):
             annotations = _listed(event, "annotations", "annotation", required=True)
         if action in CREATED:
-            # ids of annotations are unique: a deletion may come without its project
             project = _object(event.get("project"), "project")
             tagging = read_config(project.get("label_config"), self.names)
         if action in CREATED[:2]:
             annotations = [one for one in annotations if not one.get("was_cancelled")]
         corrections, gone = [], list[int]()
         for annotation in annotations:
-            (row, key), correction = self._latest(annotation), None
-            if tagging is not None and not annotation.get("was_cancelled"):
-                task = _task_of(annotation, event)
-                features = None if task is None else self._row(task, tagging)
-                correction = dict[str, Any](labels=_labels(annotation, tagging, self.names))
-                keep = row is not None and (features is None or self._has(row, features))
-                correction |= {"row": row} if keep else {"features": features, "key": key}
-                corrections.append(correction)
+            row, key = self._latest(annotation)
+            correction = self._correction(annotation, _task_of(annotation, event), tagging, row)
+            corrections += [] if correction is None else [correction]
+            if correction is not None and "features" in correction:
+                correction["key"] = key
             if row is not None and (correction is None or "features" in correction):
                 gone.append(row)
         done = self.service.correct(corrections) if corrections else {}
@@ -194,6 +190,18 @@ class LabelStudio:
             self.service.undo(id)  # the latest first
         status = "ok" if annotations else "nothing to learn"
         return {"result": {"model_version": self.version(), **done}, "status": status}
+
+    def _correction(
+        self, annotation: Mapping[str, Any], task: Any, tagging: Tagging | None, row: int | None
+    ) -> dict[str, Any] | None:
+        """The correction of a row, or of a new one; None if the annotation is removed."""
+        if tagging is None or annotation.get("was_cancelled"):
+            return None
+        labels = _labels(annotation, tagging, self.names)
+        features = None if task is None else self._row(task, tagging)
+        if row is not None and (features is None or self._has(row, features)):
+            return {"labels": labels, "row": row}
+        return {"labels": labels, "features": features}
 
     def _latest(self, annotation: Mapping[str, Any]) -> tuple[int | None, str]:
         """The row that an annotation added last, if it exists, and the key of its next row."""
