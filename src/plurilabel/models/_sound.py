@@ -241,7 +241,7 @@ def _search_tree_is_sound(part: Any) -> bool:
     )
 
 
-def _neighbours_are_sound(part: Any) -> bool:
+def _neighbors_are_sound(part: Any) -> bool:
     held = vars(part)
     if "_fit_X" not in held:
         return True
@@ -350,7 +350,7 @@ _CHECKS: dict[str, Callable[[Any], bool]] = {
     "sklearn.ensemble._hist_gradient_boosting.predictor.": _predictor_is_sound,
     "sklearn.neighbors._kd_tree.": _search_tree_is_sound,
     "sklearn.neighbors._ball_tree.": _search_tree_is_sound,
-    "sklearn.neighbors.": _neighbours_are_sound,
+    "sklearn.neighbors.": _neighbors_are_sound,
     "sklearn.svm._classes.": _support_vectors_are_sound,
     "numpy.random.": _generator_is_sound,
 }

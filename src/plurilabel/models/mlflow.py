@@ -115,12 +115,11 @@ def log_run(model: Model, experiment: str | None = None, *, name: str = "model")
     if experiment is not None:
         mlflow.set_experiment(experiment)
     notes = model.notes
-    told = {key: notes[key] for key in ("learner", "seed", "train_rows") if key in notes}
+    params = {key: notes[key] for key in ("learner", "seed", "train_rows") if key in notes}
+    params |= notes.get("options", {})
     measures = notes.get("held_out", {}).get("measures", {})
     with mlflow.start_run() as run:
-        mlflow.log_params(
-            {k: str(v)[:500] for k, v in {**told, **notes.get("options", {})}.items()}
-        )
+        mlflow.log_params({k: str(v)[:500] for k, v in params.items()})
         values = {k.replace("@", "_at_"): v for k, v in measures.items() if np.isfinite(v)}
         mlflow.log_metrics(values)
         log_model(model, name)

@@ -19,10 +19,10 @@ from plurilabel._core.words import no_formula
 from plurilabel.models import Model
 from plurilabel.serve._training import Trained
 
-MARKED_LABELS = 30  # for which words are marked: those of the highest scores
-LONGEST_MARKED = 20_000  # letters of a text whose words are marked
+MARKED_LABELS = 30  # labels with the highest scores, for which words are marked
+LONGEST_MARKED = 20_000  # characters of a text whose words are marked
 _MOST_SHARED = 12
-_SPARSE = 0.5  # shared features are only named if two rows share less than this part of them
+_SPARSE = 0.5  # shared features are named if two rows share a smaller part of them
 
 
 @dataclass(frozen=True)
@@ -147,9 +147,9 @@ def shared_features(now: Trained, X: Any, found: Sequence[Any]) -> list[list[lis
         common = np.minimum(np.abs(x), np.abs(near)) * (np.sign(x) == np.sign(near)) * telling
         best = np.argsort(-common, axis=1, kind="stable")[:, :_MOST_SHARED]
         few = (common > 0).mean(axis=1) < _SPARSE
-        told = (common > 0) & few[:, np.newaxis]
+        named = (common > 0) & few[:, np.newaxis]
         rows = enumerate(best.tolist())
-        shared.append([[names[j] for j in row if told[k, j]] for k, row in rows])
+        shared.append([[names[j] for j in row if named[k, j]] for k, row in rows])
     return shared
 
 

@@ -32,8 +32,8 @@ def read_table(
     """
     import pyarrow as pa
 
-    # A file is a stream between two magic words. Its footer could point to other batches than
-    # those that are checked.
+    # A file is a stream between two magic words. Its footer could point to other batches, and is
+    # ignored.
     start = 8 if content[:6] == b"ARROW1" else 0
     stream = pa.py_buffer(content).slice(start)
     _check_declared(stream, rows, size)

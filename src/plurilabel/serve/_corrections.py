@@ -226,7 +226,7 @@ class Corrections:
         }
 
     def _start_refit(self) -> None:
-        """Refit in the background, unless under way. The lock must be held."""
+        """Start a refit in the background if none is running. The lock must be held."""
         if self._refitter is None or not self._refitter.is_alive():
             self._refitter = threading.Thread(target=self._refit, name="refit", daemon=True)
             self._refitter.start()

@@ -30,8 +30,8 @@ from plurilabel.serve._store import StoreError
 from plurilabel.serve.label_studio import LabelStudio
 
 KEEP_ALIVE = 30  # seconds that an idle connection stays open
-MOST_THREADS = 4  # batches at a time, each with memory of its own
-MOST_SLOW = 2  # explanations, views and large requests at a time
+MOST_THREADS = 4  # concurrent batches, each with its own memory
+MOST_SLOW = 2  # concurrent explanations, views and large requests
 LARGE = 256 << 10  # bytes of a request that is parsed in a thread
 UNPACKED = 4  # times the largest body: what an Arrow table may unpack to
 _SMALL = 4 << 10  # bytes of a request whose values are not counted
@@ -60,8 +60,8 @@ class Limits:
     connections : int
         Open connections.
     memory : int
-        Bytes of all requests that are under way, parsed, and of their responses, as estimated
-        from what was sent; further requests are rejected.
+        Estimated bytes of all parsed requests in progress and of their responses; further
+        requests are rejected.
     """
 
     body: int = 16 << 20
@@ -75,7 +75,7 @@ class Limits:
 
 
 class Budget:
-    """Bytes of requests and responses under way. Used by one thread, the event loop."""
+    """Bytes of requests in progress and their responses. Used by the event loop only."""
 
     def __init__(self, most: int) -> None:
         self.most, self.held = most, 0
@@ -86,7 +86,7 @@ class Budget:
             problem = f"the request takes more than {self.most:,} bytes of memory: send fewer rows"
             raise BadInput(f"{problem}, or ask for fewer scores", status=413)
         if self.held + more > self.most:
-            raise BadInput("too many bytes are under way: try again", status=503)
+            raise BadInput("the service is out of memory for requests: try again", status=503)
 
     def hold(self, request: Request, more: int) -> None:
         """Count bytes until the request ends, when the guard releases them."""
@@ -148,7 +148,7 @@ class Context:
             running.exception()  # nobody waits for it after a timeout
 
     def close(self) -> None:
-        """Finish the batches under way and close the service."""
+        """Finish the batches in progress and close the service."""
         self.predictions.close()
         self.corrections.close()
         self.service.close()
@@ -210,7 +210,7 @@ async def json_body(request: Request) -> Any:
 
 
 async def table_body(request: Request, separators: bytes = b"") -> bytes | bytearray:
-    """Read a body with a table; what separates its cells tells how many there are."""
+    """Read the body of a table; its size is estimated from the separators of cells."""
     content = await read_body(request)
     context_of(request).budget.hold(request, _parsed_size(content, separators))
     return content
@@ -268,7 +268,7 @@ def _parsed_slowly(content: bytes | bytearray) -> Any:
         raise BadInput(f"the body is not JSON: {name} is not a number there; use null", status=400)
 
     def whole(digits: str) -> int:
-        # truncated, but still too large to be used: whoever checks the value can name its place
+        # truncated, but still too large: the check of the value names its row and column
         return int(digits[:1000])
 
     try:
@@ -407,7 +407,7 @@ def _without_port(host: str) -> str:
 
 
 class Counters:
-    """Numbers and durations of requests, for Prometheus. Used by one thread, the event loop."""
+    """Numbers and durations of requests, for Prometheus. Used by the event loop only."""
 
     buckets = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 

@@ -63,8 +63,8 @@ class Insight:
     def view(self) -> View:
         """The view of the current version."""
         if not self.possible:
-            problem = "there are no rows to show: start the service with the data, of at most"
-            raise BadInput(f"{problem} {MOST_CELLS:,.0f} labels", status=404)
+            problem = "no rows to show: start the service with data that have at most"
+            raise BadInput(f"{problem} {MOST_CELLS:,.0f} label values", status=404)
         with self._lock:
             now, ledger = self.service.now, self.service.ledger
             if self._view is None or self._view.version != now.version:

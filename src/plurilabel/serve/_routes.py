@@ -116,8 +116,8 @@ async def explain(request: Request, context: Shared) -> Response:
     """Neighbors, features or words that speak for and against each label."""
     sent = checked(ExplainBody, await json_body(request))
     n, top, labels = _check_length(sent.rows, context.limits.explained), sent.top, sent.labels
-    told = len(labels) if isinstance(labels, list) else len(context.service.places)
-    context.budget.hold(request, n * told * min(top, _MOST_PARTS) * _PER_PART)
+    q = len(labels) if isinstance(labels, list) else len(context.service.places)
+    context.budget.hold(request, n * q * min(top, _MOST_PARTS) * _PER_PART)
     work = context.service.explain
     return json_response(await context.in_thread(work, sent.rows, labels=labels, top=top))
 
@@ -129,7 +129,7 @@ corrections = APIRouter(prefix="/feedback")
 async def feedback(request: Request, context: Shared) -> Response:
     """Correct labels of training rows, or of new rows.
 
-    The response is sent once the corrections are on disk; `applied` tells whether the model has
+    The response is sent once the corrections are on disk; `applied` is true if the model has
     already learned them.
     """
     given = checked(FeedbackBody, await json_body(request)).corrections

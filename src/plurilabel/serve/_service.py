@@ -167,8 +167,8 @@ class Service:
         if not same:
             self.data = None
             self.remarks.append(
-                "the data are not the rows that the model was fitted on: rows are shown as "
-                "the model has stored them"
+                "the data are not the training rows of the model, which are shown as stored in "
+                "the model"
             )
 
     def card(self) -> dict[str, Any]:
@@ -330,7 +330,7 @@ class Service:
         -------
         dict
             ``version``, and in ``rows`` the ``labels`` of each row with score, base and parts,
-            and ``marks``, the places of words in each column of text and what they add.
+            and ``marks``, the positions and contributions of words in each column of text.
             Nearest-neighbor learners add the ``neighbors`` of the row, nearest first.
         """
         now = self.now
@@ -341,7 +341,7 @@ class Service:
         except (ValueError, TypeError, OverflowError) as error:
             raise self.reader.blamed(error, read) from None
         columns = now.model.texts_in(read.X)
-        told = [
+        explained = [
             answers.explained(
                 why, self.model.label_names, wanted, top,
                 {name: column[i] for name, column in columns.items()},
@@ -349,13 +349,15 @@ class Service:
             for i, why in enumerate(found)
         ]  # fmt: skip
         if self.training.how == "exact" and found and hasattr(found[0], "neighbors"):
-            for one, why, shared in zip(told, found, answers.shared_features(now, read.X, found)):
+            for one, why, shared in zip(
+                explained, found, answers.shared_features(now, read.X, found)
+            ):
                 rows_near = now.rows[why.neighbors].tolist()
                 one["neighbors"] = [
                     {**self.row_card(row), "distance": finite(distance), "shares": names}
                     for row, distance, names in zip(rows_near, why.distances, shared)
                 ]
-        return {"version": now.version, "rows": told}
+        return {"version": now.version, "rows": explained}
 
     def features_of(self, row: int) -> Any:
         """A training row as JSON; None if only the learner has it, encoded."""

@@ -14,7 +14,7 @@ from typing import Any
 
 FORMAT = 1
 MOST_STORED = 256 << 20
-_PER_ENTRY = 500  # bytes of an entry beside its text
+_PER_ENTRY = 500  # bytes of an entry in addition to its text
 _FULL = 64 << 10  # a disk with fewer free bytes is full
 _TABLES = """
 CREATE TABLE IF NOT EXISTS about (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
@@ -91,7 +91,7 @@ class Store:
         Identifies the model that the log belongs to, such as by a digest. A file of another model
         is rejected.
     most : int, default=256 MiB
-        Bytes of entries, as they are all kept in memory; further ones are rejected.
+        Maximum bytes of all entries, which are kept in memory; further ones are rejected.
 
     Examples
     --------
@@ -151,10 +151,10 @@ class Store:
         return found
 
     def _check_files(self, *, written: bool = False) -> None:
-        """Raise an error unless the files are those that were opened.
+        """Raise an error if the files were removed or replaced.
 
-        SQLite goes on writing to a file that has been removed. Before a write, they must not have
-        changed since the last one.
+        SQLite continues writing to a file that was removed. Before a write, the files must not
+        have changed since the previous one.
         """
         now = self._stats()
         for path, before in self._known.items():
@@ -167,8 +167,8 @@ class Store:
             if not same:
                 what = "removed" if after is None else "changed by another program"
                 raise StoreError(
-                    f"{path} was {what} while the service was running: corrections are not stored "
-                    "until it is started again; export those that it knows before"
+                    f"{path} was {what} while the service was running: no corrections are stored "
+                    "until it is restarted; export the existing ones first"
                 )
 
     def _open(self, about: Mapping[str, str]) -> None:

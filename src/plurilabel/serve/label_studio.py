@@ -148,7 +148,7 @@ class LabelStudio:
         name = f"task {_object(task, f'task {i}').get('id', i)}"
         data = _object(task.get("data"), f"data of {name}")
         reader, key = self.service.reader, tagging.key or "text"
-        if isinstance(inner := data.get(key), Mapping):  # as of a <Table>
+        if isinstance(inner := data.get(key), Mapping):  # a <Table>
             data = {**data, **inner}
         if reader.texts_only:
             return data.get(key)

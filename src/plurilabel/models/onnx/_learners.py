@@ -97,12 +97,12 @@ def _chain(graph: Graph, learner: ClassifierChain, x: Value) -> Answer:
         columns.append(scores)
         if len(columns) == len(learner.estimators_):
             break
-        told = scores if asked == method else score_each(graph, [model], seen, asked)
+        output = scores if asked == method else score_each(graph, [model], seen, asked)
         if learner.chain_method_ == "predict":
-            told = (told > np.float64(CUTS[asked])).cast(np.float64)
+            output = (output > np.float64(CUTS[asked])).cast(np.float64)
         elif learner.chain_method_ == "predict_log_proba":
-            told = graph("Log", graph("Max", told, np.float64(np.finfo(np.float32).tiny)))
-        seen = graph.concat([seen, told])
+            output = graph("Log", graph("Max", output, np.float64(np.finfo(np.float32).tiny)))
+        seen = graph.concat([seen, output])
     together = graph.concat(columns)
     return _above_cut(together.columns(np.argsort(learner.order_)), method)
 
@@ -171,7 +171,7 @@ def _network(graph: Graph, learner: BPMLL, x: Value) -> Answer:
 
 
 def _sure(graph: Graph, scores: Value, never: Any, always: Any) -> Value:
-    """Never predict labels of no training row, and always predict those of all of them."""
+    """Never predict labels of no training row, and always predict labels of all of them."""
     if never.any():
         scores = graph("Min", scores, np.where(never, -1.0, np.inf)[np.newaxis])
     if always.any():
