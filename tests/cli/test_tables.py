@@ -63,7 +63,7 @@ def shop_frame(n, seed):
 def shop(tmp_path_factory):
     """Semicolons, decimal commas, days first, and a byte order mark, as Excel writes it."""
     path = tmp_path_factory.mktemp("shop") / "shop.csv"
-    shop_frame(240, 0).to_csv(path, sep=";", index=False, encoding="utf-8-sig")
+    shop_frame(160, 0).to_csv(path, sep=";", index=False, encoding="utf-8-sig")
     return path
 
 
@@ -269,7 +269,9 @@ def test_rows_without_tags_and_columns_that_number_the_rows(run, tmp_path):
     (tmp_path / "t.csv").write_text("row,x,tags\n" + "\n".join(rows) + "\n")
     done = run("fit", tmp_path / "t.csv", "--labels", "tags", "--learner", "MLkNN(1)", "-o",
                tmp_path / "m.skops")  # fmt: skip
-    assert "Note: 10 rows have an empty cell in 'tags' and are assumed to have no label" in done.out
+    assert (
+        "Note: 10 rows have an empty cell in 'tags' and are assumed to have no label" in done.out
+    )
     assert (
         "Note: 'row' is ignored as an identifier: it numbers the rows; use it with --features"
         in done.out
@@ -383,8 +385,9 @@ def test_a_model_that_cannot_be_written_is_kept_elsewhere(run, mails, tmp_path, 
     done = run("fit", mails, "--labels", "topics", "--features", "from", "--quick", "-o", out)
     (kept,) = (tmp_path / "here").glob("m-*.skops")
     assert done.status == 1
-    assert f"{out} could not be written (No space left on device); the model was saved to {kept}" in (
-        done.err
+    assert (
+        f"{out} could not be written (No space left on device); the model was saved to {kept}"
+        in (done.err)
     )
     assert load_model(kept).label_names == ("food", "money", "sport")
 

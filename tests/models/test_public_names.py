@@ -50,7 +50,8 @@ def moved(folder):
         was, now = (f"plurilabel.{name.replace('/', '.')}" for name in (old, new))
         for path in package.rglob("*.py"):
             text = path.read_text("utf-8")
-            path.write_text(text.replace(f"{was} ", f"{now} "), "utf-8")
+            if f"{was} " in text:  # the others stay compiled
+                path.write_text(text.replace(f"{was} ", f"{now} "), "utf-8")
     return package.parent
 
 

@@ -494,5 +494,7 @@ def test_newer_versions_are_met_with_a_warning(saved, monkeypatch):
     assert unchecked(MLkNN(3).fit(X, Y), "1.10.0") is None
     with_learner(saved, tree)
     monkeypatch.setattr(_file, "unchecked", lambda estimator: unchecked(estimator, "1.10.0"))
-    with pytest.warns(UserWarning, match=r"contains a .*Tree.*, whose arrays can be checked .* up to 1.9"):
+    with pytest.warns(
+        UserWarning, match=r"contains a .*Tree.*, whose arrays can be checked .* up to 1.9"
+    ):
         load_model(saved)

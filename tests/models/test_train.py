@@ -181,6 +181,9 @@ def test_patients_are_held_out_as_a_whole(visits, learner):
     assert list(apart.feature_names) == ["a", "b", "c"]
     one, other = (model.notes["held_out"]["measures"]["micro_f1"] for model in (apart, mixed))
     assert learner is None or (other > 0.9 and one < 0.8)
+
+
+def test_groups_as_a_column_and_as_values(visits):
     features, Y = visits[["a", "b", "c"]], visits["tags"].str.get_dummies(";")
     again = train(features, Y, group=visits["patient"], learner=KNN)
     direct = train(visits, "tags", group="patient", drop=["day"], learner=KNN)

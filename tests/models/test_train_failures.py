@@ -78,6 +78,8 @@ def test_too_few_rows_for_a_report(tmp_path):
     events, data = [], make_multilabel(8, 3, 2, random_state=0)
     page = tmp_path / "new" / "r.html"
     train(data, learner=MLkNN(2), report=page, progress=events.append)
-    assert "Note: no report is written: no rows held out, since there are only 8" in map(str, events)
+    assert "Note: no report is written: no rows held out, since there are only 8" in map(
+        str, events
+    )
     train(make_multilabel(30, 3, 2, random_state=0), learner=MLkNN(2), report=page)
     assert page.exists()

@@ -213,10 +213,11 @@ def show(results: Results, measures: list[str] | None = None, *, room: int | Non
     """
     room = ui.console().width if room is None else room
     names = measures or [name for name in SHOWN if name in results.measures]
-    spread = any(cell["repeat"] or cell["fold"] for cell in results.cells)
-    tables = _tables(results, names, spread)
-    if spread and max(map(_width, tables), default=0) > room:
-        spread, tables = False, _tables(results, names, False)
+    several = any(cell["repeat"] or cell["fold"] for cell in results.cells)
+    for spread in (several, False):
+        tables = [_columns(results, i, names, spread) for i in range(len(results.datasets))]
+        if max(map(_width, tables), default=0) <= room:
+            break
     for dataset, columns in zip(results.datasets, tables):
         while _width(columns) > room and len(columns) > 3:
             del columns[-2]  # the last measure; times come after it
@@ -225,17 +226,15 @@ def show(results: Results, measures: list[str] | None = None, *, room: int | Non
 
 
 def _print(results: Results, dataset: str, columns: list[list[str]]) -> None:
+    from rich.text import Text
+
     split = results.plan["datasets"][dataset]["split"]
     repeats = results.plan["protocol"]["repeats"]
     times = "" if repeats == 1 else f", {repeats} times"
     head, *rows = zip(*columns)
-    styled = [[_styled(cell) for cell in row] for row in rows]
+    styled = [[Text(cell, "bold" if cell.endswith("*") else "") for cell in row] for row in rows]
     ui.print_table(head, styled, title=f"{dataset}: {split}{times}")
     ui.echo()
-
-
-def _tables(results: Results, measures: list[str], spread: bool) -> list[list[list[str]]]:
-    return [_columns(results, i, measures, spread) for i in range(len(results.datasets))]
 
 
 def _columns(results: Results, i: int, measures: list[str], spread: bool) -> list[list[str]]:
@@ -263,12 +262,6 @@ def _measure_column(results: Results, i: int, measure: str, spread: bool) -> lis
 
 def _width(columns: list[list[str]]) -> int:
     return sum(2 + max(map(len, column)) for column in columns) - 2
-
-
-def _styled(cell: str) -> Any:
-    from rich.text import Text
-
-    return Text(cell, style="bold" if cell.endswith("*") else "")
 
 
 def show_failures(results: Results) -> None:

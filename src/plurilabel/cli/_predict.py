@@ -119,19 +119,17 @@ def _write(
         return columns.remove_metadata()
 
     names = [*kept.columns, *answers.types]
-    target = nullcontext(_screen()) if out is None else write_atomic(out)
+    screen: Any = _Screen() if sys.stdout.isatty() else sys.stdout.buffer
+    target = nullcontext(screen) if out is None else write_atomic(out)
     with target as stream, frame_writer(stream, kind, names, schema, **options) as write:
         for block, frame in answers.blocks(rows.X, rows.unknown):
             write(kept.iloc[block].join(frame.set_axis(kept.index[block])))
         stream.flush()
 
 
-def _screen() -> Any:
-    """Standard output; on a terminal, with control characters escaped."""
-    return _Screen() if sys.stdout.isatty() else sys.stdout.buffer
-
-
 class _Screen:
+    """A terminal, which gets no control characters."""
+
     def write(self, content: bytes) -> None:
         ui.echo(content.decode(), nl=False)
 
