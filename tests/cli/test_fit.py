@@ -58,7 +58,7 @@ def test_a_table_of_texts_with_the_default_learner(run, mails, tmp_path, mails_f
 def test_the_same_command_gives_the_same_model(run, mails, tmp_path):
     found = []
     for name in ("a", "b"):
-        done = run("fit", mails, *TABLE, "--json", "-o", tmp_path / f"{name}.skops")
+        done = run("fit", mails, *TABLE, "--quick", "--json", "-o", tmp_path / f"{name}.skops")
         result = json.loads(done.out)
         assert result.pop("model") == str(tmp_path / f"{name}.skops")
         assert "Wrote" in done.err

@@ -56,7 +56,7 @@ def test_tags_on_stdout(run, model, mails, expected, mails_frame):
 
 
 @pytest.mark.parametrize("suffix", ["csv", "tsv", "csv.gz", "jsonl", "jsonl.gz", "parquet"])
-@pytest.mark.parametrize("at_once", [7, 10**6])
+@pytest.mark.parametrize("at_once", [40, 10**6])
 def test_files_with_scores_and_ids(
     run, model, mails, expected, mails_frame, tmp_path, suffix, at_once, monkeypatch
 ):

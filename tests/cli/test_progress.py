@@ -29,7 +29,7 @@ def test_fit_tells_what_is_compared_and_how_far_it_is(run, mails, tmp_path, ever
     assert lines[4].startswith("  3 of 4: logistic regression, C=")
     assert lines[4].endswith(" left")
     assert lines[6:] == ["Evaluating on 12 rows ...", "Refitting on all 60 rows ..."]
-    done = run("fit", mails, *TABLE, "--quiet", "-o", tmp_path / "quiet.skops")
+    done = run("fit", mails, *TABLE, "--quiet", "--quick", "-o", tmp_path / "quiet.skops")
     assert done.err == "" and "Tried 4 learners" in done.out
 
 

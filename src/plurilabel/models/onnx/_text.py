@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -123,8 +124,7 @@ def _coded(graph: Graph, characters: Value, known: set[str], lower: bool, blank:
     """Numbers of characters in lower case; ``blank`` is that of whitespace and of padding."""
     alphabet = {c: c for c in sorted(known)}
     if lower:
-        every = map(chr, range(sys.maxunicode + 1))
-        alphabet |= {c: c.lower()[0] for c in every if c.lower()[0] in known}
+        alphabet |= {c: low for c, low in _lowercase().items() if low in known}
         alphabet["Σ"] = "Σ"  # whose lower case depends on its place in a word
     codes = _codes("".join(alphabet.values())).astype(np.int64)
     table = dict(zip(alphabet, codes.tolist())) | {"": blank}
@@ -134,6 +134,13 @@ def _coded(graph: Graph, characters: Value, known: set[str], lower: bool, blank:
         "LabelEncoder", characters, outputs=1, domain="ai.onnx.ml",
         keys_strings=list(table), values_int64s=list(table.values()), default_int64=LENGTH >> 1,
     )[0]  # fmt: skip
+
+
+@cache
+def _lowercase() -> dict[str, str]:
+    """Characters that lowercasing changes, with the first character of the result."""
+    every = map(chr, range(sys.maxunicode + 1))
+    return {c: low[0] for c in every if (low := c.lower()) != c}
 
 
 def _taken_apart(graph: Graph, texts: Value) -> Value:
