@@ -232,7 +232,7 @@ def console(*, err: bool = False) -> Console:
 
 def print_table(
     columns: Sequence[str],
-    rows: Sequence[Sequence[str]],
+    rows: Sequence[Sequence[Any]],
     *,
     title: str = "",
     err: bool = False,

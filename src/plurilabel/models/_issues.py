@@ -82,9 +82,10 @@ def find_issues(
     """
     if reading.get("time") is not None:
         raise ValueError("time= is not supported, since it would change the row numbers")
-    run = Training(None, 0, False, False, None, random_state, progress or (lambda _: None))
-    columns = {"text": text, "categorical": categorical}
-    run.read(data, labels, reading, columns=columns, words=words, rows=(group, None))
+    kinds = {"text": text, "categorical": categorical}
+    progress = progress or (lambda _: None)
+    run = Training(progress, random_state, (group, None), words, kinds, reading)
+    run.read(data, labels)
     run.split()
     given = make_learner(learner) if isinstance(learner, str) else learner
     if given is None:

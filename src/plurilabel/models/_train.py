@@ -172,29 +172,28 @@ def train(
     metrics.get_scorer(measure)  # fail before any work is done
     if report is not None:
         check_report(report, holdout)
-    kind: Any = Training
-    rows = {"rows": (group, time)} if scheduler is None else {}
-    if scheduler is not None:
-        from plurilabel.models._train_blocks import BlockTraining as kind
-
-        reading |= {"scheduler": scheduler, "group": group, "time": time}
-    training = kind(
-        threshold, holdout, refit, quick, time_limit, random_state, progress or (lambda _: None)
-    )
-    training.exportable, training.report = exportable, report
     if exportable:
         _check_exportable(learner, words, threshold)
-    model: Model = training.run(
-        data,
-        labels,
-        learner,
-        measure,
-        columns={"text": text, "categorical": categorical},
+    kind: Any = Training
+    if scheduler is not None:
+        from plurilabel.models._train_blocks import BlockTraining as kind
+    training: Training = kind(
+        threshold=threshold,
+        holdout=holdout,
+        refit=refit,
+        quick=quick,
+        time_limit=time_limit,
+        random_state=random_state,
+        progress=progress or (lambda _: None),
+        exportable=exportable,
+        report=report,
+        scheduler=scheduler,
         words=words,
+        given_kinds={"text": text, "categorical": categorical},
+        rows=(group, time),
         reading=reading,
-        **rows,
     )
-    return model
+    return training.run(data, labels, learner, measure)
 
 
 @dataclass(eq=False)
@@ -212,15 +211,21 @@ class Training(Reporting):
         Notes of the model.
     """
 
-    threshold: str | None
-    holdout: float | None
-    refit: bool
-    quick: bool
-    time_limit: float | None
-    random_state: int
     progress: Progress
-
+    random_state: int
+    rows: tuple[Any, Any]  # group and time
+    words: Any
+    given_kinds: dict[str, Any]  # columns of text and of categories
+    reading: dict[str, Any]  # options for reading
+    threshold: str | None = None
+    holdout: float | None = 0
+    refit: bool = False
+    quick: bool = False
+    time_limit: float | None = None
     exportable: bool = False
+    report: Any = None  # path of the report on held-out rows
+    scheduler: str | None = None
+
     automatic: AutoClassifier | None = None
     columns: Any = None  # names of the label columns, for a table
     how: str = "no rows held out"
@@ -230,7 +235,6 @@ class Training(Reporting):
     guessing: Any = field(default_factory=dict)
     notes: dict[str, Any] = field(default_factory=dict)
     nonempty: bool = False
-    report: Any = None  # path of the report on held-out rows
     prefix: str = ""  # of the learner's parameters in the estimator
     started: float = field(default_factory=monotonic)
 
@@ -239,13 +243,11 @@ class Training(Reporting):
         """The threshold strategy; None for the learner's own or the automatic choice."""
         return None if self.threshold == "none" else self.threshold
 
-    def run(
-        self, data: Any, labels: Any, learner: Any, measure: str, *, reading: Any, **table: Any
-    ) -> Model:
+    def run(self, data: Any, labels: Any, learner: Any, measure: str) -> Model:
         """Read, split, prepare, fit, evaluate and refit."""
         given = make_learner(learner) if isinstance(learner, str) else learner
         refuse_one_label(given)
-        self.read(data, labels, reading, **table)
+        self.read(data, labels)
         self.split()
         if given is None:
             threshold = self.prepare_automatic(measure)
@@ -264,23 +266,20 @@ class Training(Reporting):
         if self.automatic is not None:
             learned = clone(self.automatic).set_params(encoder=None)
         self.notes.setdefault("learner", learner_text(learned))
-        found = self.model(rows_digest(self.data.X, self.data.Y), sep=reading.get("sep"))
+        found = self.model(rows_digest(self.data.X, self.data.Y), sep=self.reading.get("sep"))
         found.notes["data"]["marks"] = row_marks(self.data.X)
         return found
 
     # data -------------------------------------------------------------------------------------
 
-    def read(
-        self, data: Any, labels: Any, reading: Any, *, columns: Any, words: Any, rows: Any
-    ) -> None:
+    def read(self, data: Any, labels: Any) -> None:
         """Read the data and describe them."""
-        self.words = words
         what = data if isinstance(data, str | os.PathLike) else "data"
         what = counted(len(data), "file") if are_paths(data) else what
         with self.step(f"Reading {what}"):
-            self.data = data = read_data(data, labels, columns, reading, rows)
+            self.data = data = read_data(data, labels, self.given_kinds, self.reading, self.rows)
         self.texts = text_columns(data)
-        if words is not None and not self.texts:
+        if self.words is not None and not self.texts:
             raise ValueError("words needs columns of text, got none; name them with text=[...]")
         if data.has_bags:
             raise ValueError(

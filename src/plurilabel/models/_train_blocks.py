@@ -34,16 +34,12 @@ READING = ("features", "drop", "tag_sep")  # supported options for reading
 class BlockTraining(Training):
     """A run of :func:`~plurilabel.models.train` with a scheduler."""
 
-    def run(
-        self, data: Any, labels: Any, learner: Any, measure: str, *, reading: Any, **table: Any
-    ) -> Model:
+    def run(self, data: Any, labels: Any, learner: Any, _measure: str) -> Model:
         """Read, split, fit, evaluate and refit, and gather the model."""
-        del measure
-        scheduler = reading.pop("scheduler")
-        self._refuse_others(reading)
+        self._refuse_others()
         given = make_learner(learner) if isinstance(learner, str) else learner
-        with _connected(scheduler):
-            self.read(data, labels, reading, **table)
+        with _connected(str(self.scheduler)):
+            self.read(data, labels)
             if given is None:
                 given, learner = self._default()
             scale, lazy = _taken_apart(given)
@@ -58,32 +54,33 @@ class BlockTraining(Training):
         # the files are not read again for the digest
         return self.model(digest_of("blocks", self.sources, list(self.data.X.shape)))
 
-    def _refuse_others(self, reading: dict[str, Any]) -> None:
+    def _refuse_others(self) -> None:
         """Raise an error for options that need all rows in memory."""
         others = {
-            **{name: value for name, value in reading.items() if name not in READING},
+            **{name: value for name, value in self.reading.items() if name not in READING},
+            "group": self.rows[0],
+            "time": self.rows[1],
             "threshold": self.threshold,
             "quick": self.quick,
             "time_limit": self.time_limit,
             "report": self.report,
         }
         for name, value in others.items():
-            if value not in (None, False):
+            if value is not None and value is not False:
                 raise ValueError(f"{name}= is not supported with scheduler=")
 
-    def read(
-        self, data: Any, labels: Any, reading: Any, *, columns: Any, words: Any, **_: Any
-    ) -> None:
+    def read(self, data: Any, labels: Any) -> None:
         """Read names, sizes and the columns of a table, and describe the data."""
         several = [data] if isinstance(data, str | os.PathLike) else list(data)
         self.sources = [os.fspath(path) for path in several]
         with self.step(f"Inspecting {counted(len(self.sources), 'file')}"):
-            options = {name: reading[name] for name in READING if reading.get(name) is not None}
+            given = {name: self.reading.get(name) for name in READING}
+            options = {name: value for name, value in given.items() if value is not None}
             if is_table(self.sources[0]):
                 options["encoder"] = "passthrough"
             self.data = read(self.sources, labels=labels, **options)
         X, Y = self.data.X, self.data.Y
-        self.is_table, self.words, self.texts = "encoder" in options, words, []
+        self.is_table, self.texts = "encoder" in options, []
         self.columns, (n, d) = labels, X.shape
         self.is_sparse = sparse.issparse(X._meta)  # type: ignore[union-attr]
         if not self.is_sparse:
@@ -96,7 +93,7 @@ class BlockTraining(Training):
         if self.is_table:
             with self.step(f"Reading {counted(d, 'column')}"):
                 frame = self._rows(X)
-                self._tell_apart(frame, columns, options.get("features", ()))
+                self._tell_apart(frame, options.get("features", ()))
         self.tell(
             "note",
             f"{self.data.name}: {counted(n, 'row')} in "
@@ -106,11 +103,11 @@ class BlockTraining(Training):
         for note in column_notes(self.data, frame) if self.is_table else ():
             self.tell("note", f"Note: {note}")
 
-    def _tell_apart(self, frame: Any, columns: Any, wanted: Any) -> None:
+    def _tell_apart(self, frame: Any, wanted: Any) -> None:
         """Detect the kinds of the columns from all rows, as in memory."""
         given: Any = {
             parameter: [names] if isinstance(names, str) else list(names or ())
-            for parameter, names in columns.items()
+            for parameter, names in self.given_kinds.items()
         }
         for parameter, names in given.items():
             if missing := [name for name in names if name not in frame]:
