@@ -33,8 +33,9 @@ from plurilabel.datasets import Dataset
 from plurilabel.datasets._load import _read_mat
 from plurilabel.evaluation import Results
 from plurilabel.evaluation._compare._plan import read_cell
-from plurilabel.serve import BadInput, Service, Store, label_studio
+from plurilabel.serve import BadInput, Service, label_studio
 from plurilabel.serve._http import parsed_json
+from plurilabel.serve._store import Store
 from plurilabel.streams import StreamResults, TableStream
 from tests.fuzz.mutate import mutated
 

@@ -33,7 +33,7 @@ from plurilabel.serve._answers import Ask
 from plurilabel.serve._row_reader import BadInput
 from plurilabel.serve._service import Service
 
-__all__ = ["LabelStudio", "Tagging", "read_config"]
+__all__ = ["LabelStudio"]
 
 CREATED = ("ANNOTATION_CREATED", "ANNOTATIONS_CREATED", "ANNOTATION_UPDATED")
 DELETED = ("ANNOTATION_DELETED", "ANNOTATIONS_DELETED")
@@ -44,15 +44,9 @@ _LONGEST = 200_000  # characters of a configuration
 class Tagging:
     """The choices of a labeling configuration.
 
-    Attributes
-    ----------
-    from_name, to_name : str
-        Names of the ``<Choices>`` tag and of the object it annotates.
-    key : str or None
-        Key of that object in the data of a task.
-    choices : mapping of str to tuple of str
-        The choices, as named in annotations, each with its other names. Empty if the tasks
-        provide the choices.
+    ``from_name`` and ``to_name`` are the names of the ``<Choices>`` tag and of the object it
+    annotates, whose data have the key ``key``. ``choices`` are named as in annotations, each with
+    its other names; there are none if the tasks provide the choices.
     """
 
     from_name: str
@@ -224,28 +218,9 @@ class LabelStudio:
 
 
 def read_config(config: Any, label_names: Collection[str] = ()) -> Tagging:
-    """Find the choices in a labeling configuration.
+    """Find the choices in the XML of a labeling configuration.
 
-    Parameters
-    ----------
-    config : str
-        XML of a labeling configuration.
-    label_names : collection of str, default=()
-        Labels of the model. If there are several groups of choices, the first of those with the
-        most labels is used.
-
-    Returns
-    -------
-    Tagging
-
-    Examples
-    --------
-    >>> from plurilabel.serve import label_studio
-    >>> tagging = label_studio.read_config('''<View><Text name="t" value="$body"/>
-    ...   <Choices name="tags" toName="t" choice="multiple">
-    ...     <Choice value="Sea" predicted_values="sea, ocean"/></Choices></View>''')
-    >>> tagging.key, tagging.choice_of(["ocean", "sun"])
-    ('body', {'ocean': 'Sea'})
+    If there are several groups of choices, the first of those with the most labels is used.
     """
     root = _parsed_xml(config)
     one_label = len(label_names) == 1  # for which a single choice is enough
