@@ -188,7 +188,7 @@ class Corrections:
             try:
                 (record,) = self.reader.records([features])
             except BadInput as error:
-                raise BadInput(error.problem, row=i, column=error.column) from None
+                raise error.at(i) from None
             same = self.reader.key(entry.features) == self.reader.key(record)
         if not same:
             raise BadInput(f"key {entry.key!r} was used for another correction", row=i, status=409)
@@ -197,24 +197,27 @@ class Corrections:
     def _checked_features(self, features: Any, i: int) -> Any:
         """Check a new row by encoding it as in training."""
         try:
-            records = self.reader.records([features])
-            read = self.reader.read_records(records)
+            (record,) = self.reader.records([features])
+            read = self.reader.read_records([record])
             try:
                 X = self.model.encoded(read.X)
             except _ERRORS as error:
                 raise self.reader.blamed(error, read) from None
+            finite = sparse.issparse(X) or np.isfinite(np.asarray(X, np.float64)).all()
+            if self._needs_numbers() and not finite:
+                named = self.reader.missing(read) or self.reader.huge("too large", read.X)
+                raise named or BadInput(MISSING)
         except BadInput as error:
-            raise BadInput(error.problem, row=i, column=error.column) from None
+            raise error.at(i) from None
         except _ERRORS as error:
             raise BadInput(one_line(error), row=i) from None
+        return record
+
+    def _needs_numbers(self) -> bool:
+        """Whether missing values would be learned immediately, and are not supported."""
         learner = self.model.learner
         takes_nan = hasattr(learner, "__sklearn_tags__") and get_tags(learner).input_tags.allow_nan
-        exact = self.training.how == "exact" and not takes_nan
-        if exact and not sparse.issparse(X) and not np.isfinite(np.asarray(X, np.float64)).all():
-            named = self.reader.missing(read) or self.reader.huge("too large", read.X)
-            named = named or BadInput(MISSING)
-            raise BadInput(named.problem, row=i, column=named.column)
-        return records[0]
+        return self.training.how == "exact" and not takes_nan
 
     def _acknowledged(self, result: Any) -> Any:
         if isinstance(result, BadInput):

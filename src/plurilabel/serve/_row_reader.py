@@ -65,6 +65,10 @@ class BadInput(ValueError):
         where += [] if column is None else [f"column {column!r}"]
         super().__init__(f"{', '.join(where)}: {problem}" if where else problem)
 
+    def at(self, row: int) -> BadInput:
+        """The same error for another row."""
+        return BadInput(self.problem, row=row, column=self.column, status=self.status)
+
 
 class RowReader:
     """Convert the rows of a request to the input of a model."""
@@ -83,7 +87,7 @@ class RowReader:
         if not isinstance(rows, list):
             raise BadInput(f"rows must be a list of objects, got {_kind(rows)}")
         if not rows:
-            raise BadInput("rows must hold at least one row, got none")
+            raise BadInput("rows must have at least one row, got none")
         return [self._record(row, i) for i, row in enumerate(rows)]
 
     def quick_records(self, rows: Any) -> list[Any]:
@@ -114,7 +118,7 @@ class RowReader:
                 raise BadInput(f"expected {wanted}, got {len(row)}", row=i)
             row = dict(zip(self.names, row))
         if not isinstance(row, Mapping):
-            raise BadInput(f"expected an object with a value by column, got {_kind(row)}", row=i)
+            raise BadInput(f"expected an object with a value per column, got {_kind(row)}", row=i)
         return self._checked_cells(row, i)
 
     def _checked_cells(self, row: Mapping[str, Any], i: int) -> dict[str, Any]:
@@ -246,7 +250,7 @@ class RowReader:
             words = shortened(one_line(error), 200)
             raise BadInput(f"the body is not an Arrow table: {words}", status=400) from None
         if not len(frame):
-            raise BadInput("the table must hold at least one row, got none")
+            raise BadInput("the table must have at least one row, got none")
         self._check_columns(frame)
         return self._read_table(frame)
 
