@@ -89,17 +89,21 @@ def evaluate(
         ui.print_json(result)
     else:
         ui.say(f"{counted(n, 'row')}, {counted(len(loaded.label_names), 'label')}")
-        measures = [[f"{name} {ui.arrow(name)}", f"{value:.4f}"] for name, value in found.items()]
-        ui.print_table(["measure", "value"], measures)
-        if table is not None:
-            ui.echo()
-            ui.print_table(["label", *table], [[_shown(cell) for cell in line] for line in lines])
+        _print(found, table, lines)
     if report is not None:
         ui.say(f"Wrote {report}", as_json=True)
     if worse := found.worse_than(bounds):
         ui.fail(
             "; ".join(f"{name} is {found[name]:.4f}, worse than {bounds[name]}" for name in worse)
         )
+
+
+def _print(found: Any, table: Any, lines: list[Any]) -> None:
+    measures = [[f"{name} {ui.arrow(name)}", f"{value:.4f}"] for name, value in found.items()]
+    ui.print_table(["measure", "value"], measures)
+    if table is not None:
+        ui.echo()
+        ui.print_table(["label", *table], [[_shown(cell) for cell in line] for line in lines])
 
 
 def _bounds(given: list[str]) -> dict[str, float]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from collections import Counter
 from collections.abc import Collection, Iterator
 from typing import Any
 
@@ -40,9 +41,9 @@ def read_table(
     with pa.ipc.open_stream(stream) as reader:
         names = reader.schema.names
     places = [j for j, name in enumerate(names) if name in wanted]
-    for name in dict.fromkeys(names[j] for j in places):
-        if names.count(name) > 1:
-            raise BadInput(f"the table has the column {names.count(name)} times", column=name)
+    for name, count in Counter(names[j] for j in places).items():
+        if count > 1:
+            raise BadInput(f"the table has the column {count} times", column=name)
     # without any, all columns would be read: the first stands for the number of rows
     options = pa.ipc.IpcReadOptions(included_fields=places or [0], use_threads=False)
     with pa.ipc.open_stream(stream, options=options) as reader:
@@ -52,6 +53,13 @@ def read_table(
     table.validate(full=True)
     if not places:
         table = table.select([])
+    return _as_frame(table, size)
+
+
+def _as_frame(table: Any, size: int) -> Any:
+    """Convert a table to a data frame; nested values are replaced by placeholders."""
+    import pyarrow as pa
+
     nested = {}
     for j, name in enumerate(table.column_names):
         if pa.types.is_nested(table.schema.types[j]):

@@ -162,14 +162,7 @@ class LabelStudio:
         action = event.get("action")
         if not isinstance(action, str):
             raise BadInput(f"action must be the name of an event, got {_shown(action)}")
-        annotations, tagging = [], None
-        if action in (*CREATED, *DELETED):
-            annotations = _listed(event, "annotations", "annotation", required=True)
-        if action in CREATED:
-            project = _object(event.get("project"), "project")
-            tagging = read_config(project.get("label_config"), self.names)
-        if action in CREATED[:2]:
-            annotations = [one for one in annotations if not one.get("was_cancelled")]
+        annotations, tagging = self._annotations(event, action)
         corrections, gone = [], list[int]()
         for annotation in annotations:
             row, key = self._latest(annotation)
@@ -184,6 +177,20 @@ class LabelStudio:
             self.service.undo(id)  # the latest first
         status = "ok" if annotations else "nothing to learn"
         return {"result": {"model_version": self.version(), **done}, "status": status}
+
+    def _annotations(
+        self, event: Mapping[str, Any], action: str
+    ) -> tuple[list[Mapping[str, Any]], Tagging | None]:
+        """The annotations to learn or, without choices, to remove."""
+        if action not in (*CREATED, *DELETED):
+            return [], None
+        annotations = _listed(event, "annotations", "annotation", required=True)
+        if action in DELETED:
+            return annotations, None
+        if action in CREATED[:2]:
+            annotations = [one for one in annotations if not one.get("was_cancelled")]
+        project = _object(event.get("project"), "project")
+        return annotations, read_config(project.get("label_config"), self.names)
 
     def _correction(
         self, annotation: Mapping[str, Any], task: Any, tagging: Tagging | None, row: int | None
