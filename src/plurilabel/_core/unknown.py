@@ -84,7 +84,7 @@ class UnknownLabels:
         Y = sparse.csr_array(Y)
         unknown = sparse.csr_array((np.isnan(Y.data), Y.indices, Y.indptr), Y.shape)
         filled = sparse.csr_array((np.nan_to_num(Y.data), Y.indices, Y.indptr), Y.shape)
-        return cls(filled.astype(np.int64), unknown)
+        return cls(filled, unknown)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -148,7 +148,7 @@ def known_part(Y: Any) -> tuple[Any, Any]:
         return (Y.Y, Y.unknown) if Y.n_unknown else (Y.Y, None)
     Y = on_host(Y)
     array = number_matrix(Y)
-    unknown = None if array is None else _is_unknown(array)
+    unknown = None if array is None else unknown_cells(array)
     if array is None or unknown is None or not unknown.any():
         return Y, None
     filled = array.copy()
@@ -169,7 +169,7 @@ def number_matrix(Y: Any) -> NDArray[Any] | None:
     return array if array.ndim == 2 and array.dtype.kind in "fO" else None
 
 
-def _is_unknown(array: NDArray[Any]) -> NDArray[np.bool_] | None:
+def unknown_cells(array: NDArray[Any]) -> NDArray[np.bool_] | None:
     """Which cells are unknown; None if the others do not hold numbers."""
     if array.dtype.kind == "f":
         return np.isnan(array)

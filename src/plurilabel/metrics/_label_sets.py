@@ -11,6 +11,10 @@ measure of the counts of all labels together, so that frequent labels have more 
 - Every label counts in macro means, so that the means of different learners are over the same
   labels: **a ratio 0/0 is 0**, as in scikit-learn with ``zero_division=0``. A label that is never
   predicted has precision 0; one that never occurs has recall 0 and F 0.
+
+True labels may be soft: probabilities between 0 and 1. Means over instances then are expected
+values for independent labels, the expected numerator over the expected denominator; macro and
+micro measures are those of the expected counts. See :func:`plurilabel.metrics.evaluate`.
 """
 
 from __future__ import annotations
@@ -29,6 +33,7 @@ from plurilabel._core.base import LabelMatrix, column_names
 from plurilabel._core.blocks import dense
 from plurilabel._core.data.hierarchy import Hierarchy
 from plurilabel._core.labels import is_tags, tag_matrix
+from plurilabel._core.soft import LabelSets, possible_sets
 from plurilabel._core.unknown import UnknownLabels
 from plurilabel.metrics._inputs import (
     Terms,
@@ -36,7 +41,10 @@ from plurilabel.metrics._inputs import (
     check_beta,
     check_predicted,
     mean_of_defined,
+    soft_part,
     split_known,
+    terms_of,
+    with_sets,
 )
 from plurilabel.metrics._registry import MEASURES, Measure, measure
 
@@ -94,6 +102,7 @@ class SetCounts:
     label_both: NDArray[np.int64]
     known: Any = None  # known labels of each instance; None if all are known
     label_known: Any = None
+    sets: LabelSets | None = None  # for soft labels: the "instances" are these
 
     @property
     def per_label(self) -> tuple[NDArray[Any], ...]:
@@ -122,6 +131,8 @@ def confusion(true: Any, pred: Any, both: Any, n: Any) -> tuple[NDArray[Any], ..
 def count_sets(Y: LabelMatrix, Z: LabelMatrix) -> SetCounts:
     """Count a pair of label matrices, in blocks of rows; sparse pairs stay sparse."""
     # Predictions of unknown labels do not count.
+    if (P := soft_part(Y)) is not None:
+        return _count_soft(P, Y, Z)
     if isinstance(Y, UnknownLabels):
         known_labels, known, label_known = split_known(Y)
         Z = UnknownLabels(Z, Y.unknown).Y
@@ -142,11 +153,24 @@ def count_sets(Y: LabelMatrix, Z: LabelMatrix) -> SetCounts:
     return SetCounts(*by_row, *by_label)
 
 
+def _count_soft(P: NDArray[np.float64], Y: LabelMatrix, Z: LabelMatrix) -> SetCounts:
+    """Counts of all label sets that soft labels stand for, and expected counts of the labels."""
+    sets, known = possible_sets(P), np.full(P.shape[1], len(P))
+    counts = count_sets(with_sets(Y, sets), Z[sets.rows])
+    if isinstance(Y, UnknownLabels):
+        Z, known = UnknownLabels(Z, Y.unknown).Y, split_known(Y)[2]
+    Z = dense(Z)
+    true, pred, both = (M.sum(axis=0) for M in (P, Z, P * Z))
+    return replace(
+        counts, label_true=true, label_pred=pred, label_both=both, label_known=known, sets=sets
+    )
+
+
 def value_of_counts(measure: Measure, counts: SetCounts, **params: Any) -> float:
     """A measure of label sets from their counts."""
     assert measure.terms is not None
     if measure.average == "instances":
-        return mean_of_defined(*measure.terms(counts, **params))
+        return mean_of_defined(*terms_of(measure.terms, counts, **params))
     if measure.average == "micro":
         return float(measure.terms(*(np.sum(count) for count in counts.per_label), **params))
     values = measure.terms(*counts.per_label, **params)

@@ -16,7 +16,7 @@ with all labels. If none is left, the result is NaN.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple, TypeAlias
 
@@ -27,6 +27,7 @@ from scipy import sparse
 from plurilabel._core.base import LabelMatrix
 from plurilabel._core.blocks import dense
 from plurilabel._core.scores import check_count
+from plurilabel._core.soft import LabelSets, possible_sets
 from plurilabel._core.unknown import known_part
 from plurilabel.metrics import _inputs
 from plurilabel.metrics._inputs import (
@@ -35,8 +36,11 @@ from plurilabel.metrics._inputs import (
     check_scored,
     check_true,
     mean_of_defined,
+    soft_part,
     split_known,
     stored_relevance,
+    terms_of,
+    with_sets,
 )
 from plurilabel.metrics._registry import MEASURES, measure
 
@@ -63,7 +67,7 @@ def value_of_ranking(
     if n_top > q:
         raise ValueError(f"k must be at most the number of labels, {q}, got {n_top}")
     ranking = rank(Y, S, n_top, worth_of(propensities, q))
-    return mean_of_defined(*terms(ranking, **params))
+    return mean_of_defined(*terms_of(terms, ranking, **params))
 
 
 @measure("scores", lambda r: (~r.hit[:, 0] * r.labelled, r.labelled), loss=True, title="one-error")
@@ -348,7 +352,7 @@ def propensities(Y_train: ArrayLike, *, a: float = 0.55, b: float = 1.5) -> NDAr
     if not (a > 0 and b > 0):
         raise ValueError(f"a and b must be positive, got a={a!r}, b={b!r}")
     c = (np.log(n) - 1) * (b + 1) ** a
-    return 1 / (1 + c * (Y.sum(axis=0, dtype=np.int64) + b) ** -a)
+    return 1 / (1 + c * (Y.sum(axis=0) + b) ** -a)
 
 
 class Worth(NamedTuple):
@@ -385,6 +389,7 @@ class Ranking:
     hit: NDArray[np.bool_]  # (n, K), whether each of the first K labels is relevant
     gain: Any = None  # (n, K), worth of each of the first K labels; None without propensities
     best: Any = None  # (n, K), that of the best possible list
+    sets: LabelSets | None = None  # for soft labels: the "instances" are these
 
     @cached_property
     def labelled(self) -> NDArray[np.float64]:
@@ -415,6 +420,9 @@ class Ranking:
 def rank(Y: LabelMatrix, S: ScoreMatrix, n_top: int, worth: Worth) -> Ranking:
     """Rank the labels of every instance, in blocks of rows."""
     # In a tie the irrelevant labels come first, then those of least worth.
+    if (P := soft_part(Y)) is not None:
+        sets = possible_sets(P)
+        return replace(rank(with_sets(Y, sets), S[sets.rows], n_top, worth), sets=sets)
     n, q = Y.shape
     Y, known, _ = split_known(Y)
     size = Y.sum(axis=1, dtype=np.int64)

@@ -77,6 +77,11 @@ class TransformationClassifier(MetaEstimatorMixin, ProbabilisticClassifier, Scor
         self._fit(checked, Y, **routed)
         return self
 
+    @property
+    def accepts_soft_labels(self) -> bool:
+        """Whether ``fit`` takes probabilities in place of 0 and 1: if its estimator has weights."""
+        return has_fit_parameter(self.estimator, "sample_weight")
+
     def _copies(self, X: Any, y: Any, params: dict[str, Any]) -> tuple[Any, Any, dict[str, Any]]:
         """Weighted copies of rows with soft labels; those of a row stay in one fold."""
         rows, Y, weights = copied_rows(X, y, params.get("sample_weight"))
