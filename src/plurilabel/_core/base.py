@@ -350,7 +350,7 @@ class MultiLabelClassifier(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
         return self._learns_from_soft or has_fit_parameter(self, "sample_weight")  # by copies
 
     def _refuse_soft(self, y: Any) -> None:
-        if not self._learns_from_soft and is_soft(y):
+        if not (self._learns_from_soft and self.accepts_soft_labels) and is_soft(y):
             raise ValueError(
                 f"y must hold only 0 and 1 for {type(self).__name__}, got numbers between them: "
                 "cut them, as in y > 0.5, or use a learner with accepts_soft_labels"

@@ -128,9 +128,7 @@ class UnknownLabels:
 
     def shares(self) -> NDArray[np.float64]:
         """The share of each label among its known values, (q,); 0 where none is known."""
-        present, unknown = (
-            np.asarray(part.sum(axis=0, dtype=np.int64)).ravel() for part in (self.Y, self.unknown)
-        )
+        present, unknown = (np.asarray(M.sum(axis=0)).ravel() for M in (self.Y, self.unknown))
         return present / np.maximum(len(self) - unknown, 1)
 
     def known_rows(self, label: int) -> NDArray[np.bool_]:
@@ -196,9 +194,18 @@ def stack_labels(parts: list[Any]) -> Any:
 
 def takes_unknown_labels(estimator: Any) -> bool:
     """Whether an estimator, or the last step of a pipeline, learns from known labels."""
+    return bool(getattr(_last_step(estimator), "accepts_unknown_labels", False))
+
+
+def takes_soft_labels(estimator: Any) -> bool:
+    """Whether an estimator, or the last step of a pipeline, learns from probabilities."""
+    return bool(getattr(_last_step(estimator), "accepts_soft_labels", False))
+
+
+def _last_step(estimator: Any) -> Any:
     while isinstance(steps := getattr(estimator, "steps", None), list) and steps:
         estimator = steps[-1][1]
-    return bool(getattr(estimator, "accepts_unknown_labels", False))
+    return estimator
 
 
 def cell_weights(

@@ -112,7 +112,7 @@ def plot_threshold_curves(
 class Curve:
     """A measure as a step function of the cut, for one column of scores."""
 
-    def __init__(self, ordered: Scores, chosen: Scores, of_counts: CountMeasure):
+    def __init__(self, ordered: Scores, chosen: Any, of_counts: CountMeasure):
         n = len(ordered)
         counts = counts_by_size(n, entry_sizes(ordered, chosen), 0, n + 1)
         sizes = np.flatnonzero(cuttable(ordered, 0, n + 1))

@@ -124,7 +124,8 @@ class ScoreCalibrator(AllOrNothing, BaseEstimator):
         scores : array-like of shape (n, q)
             Scores of instances that the scoring model was not trained on.
         Y : 0/1 matrix of shape (n, q), dense, sparse or a data frame
-            Unknown labels (NaN, None, NA, UnknownLabels) are ignored.
+            Unknown labels (NaN, None, NA, UnknownLabels) are ignored. Soft labels, between 0 and
+            1, are targets as they are.
 
         Returns
         -------
@@ -163,14 +164,14 @@ class ScoreCalibrator(AllOrNothing, BaseEstimator):
                 part.method_ = name
                 part._fit_maps(S[train], Y[train])
                 p = np.clip(part.transform(S[test]), EDGE, 1 - EDGE)
-                each = -np.where(y[test] == 1, np.log(p), np.log1p(-p))
+                each = -(y[test] * np.log(p) + (1 - y[test]) * np.log1p(-p))
                 loss[name] += float(each[known[test]].sum())
         return {name: value / max(int(known.sum()), 1) for name, value in loss.items()}
 
     def _fit_maps(self, S: Scores, Y: Any) -> None:
         (rows, q), some_unknown = S.shape, isinstance(Y, UnknownLabels)
         filled, unknown = known_part(Y)
-        present = np.asarray(filled.sum(axis=0, dtype=np.int64)).ravel()
+        present = np.asarray(filled.sum(axis=0)).ravel()
         n = np.full(q, rows)  # instances that know each label
         if some_unknown:
             n = rows - np.asarray(unknown.sum(axis=0, dtype=np.int64)).ravel()
@@ -240,8 +241,8 @@ def _fit_map(method: str, z: Array, y: NDArray[Any]) -> Array:
         return np.repeat([at, values], 2 if len(at) == 1 else 1, axis=1)
     z = _within_reach(z, 0.0 if method == "temperature" else np.median(z))
     features = np.column_stack(np.broadcast_arrays(*_features(method, z)))
-    n1 = int(y.sum())
-    platt_targets = np.where(y == 1, (n1 + 1) / (n1 + 2), 1 / (len(y) - n1 + 2))
+    n1 = y.sum()
+    platt_targets = y * (n1 + 1) / (n1 + 2) + (1 - y) / (len(y) - n1 + 2)
     return _increasing(features, platt_targets, slopes=2 if method == "beta" else 1)[None, :]
 
 

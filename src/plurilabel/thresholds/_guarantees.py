@@ -106,6 +106,7 @@ class RiskControl(ThresholdStrategy):
     """
 
     _learns_from_known = True
+    _learns_from_soft = False
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "alpha": [Interval(Real, 0, 1, closed="neither")],
         "risk": [StrOptions(set(RISKS)), callable],
@@ -245,6 +246,7 @@ class LabelCoverage(ThresholdStrategy):
     """
 
     _learns_from_known = True
+    _learns_from_soft = False
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "alpha": [Interval(Real, 0, 1, closed="neither"), "array-like"]
     }
@@ -330,6 +332,7 @@ class FalseDiscoveryControl(ThresholdStrategy):
     """
 
     _learns_from_known = True
+    _learns_from_soft = False
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "alpha": [Interval(Real, 0, 1, closed="neither")],
         "delta": [Interval(Real, 0, 1, closed="neither")],
