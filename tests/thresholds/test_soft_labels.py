@@ -19,8 +19,8 @@ from plurilabel import (
     PCut,
     RCut,
     RiskControl,
-    SCut,
     ScoreCalibrator,
+    SCut,
     SeenSets,
     ThresholdClassifier,
 )

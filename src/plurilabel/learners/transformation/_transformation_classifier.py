@@ -79,7 +79,7 @@ class TransformationClassifier(MetaEstimatorMixin, ProbabilisticClassifier, Scor
 
     @property
     def accepts_soft_labels(self) -> bool:
-        """Whether ``fit`` takes probabilities in place of 0 and 1: if its estimator has weights."""
+        """Whether ``fit`` takes probabilities for 0 and 1: if ``estimator`` has weights."""
         return has_fit_parameter(self.estimator, "sample_weight")
 
     def _copies(self, X: Any, y: Any, params: dict[str, Any]) -> tuple[Any, Any, dict[str, Any]]:
