@@ -125,7 +125,7 @@ class LabelSets(NamedTuple):
     Y: NDArray[np.int8]
     weights: NDArray[np.float64]
 
-    def expected(self, values: Any) -> NDArray[np.float64]:
+    def expected(self, values: Any) -> NDArray[Any]:
         """Expectation of a value of each set, by row."""
         return np.bincount(self.rows, self.weights * values)
 

@@ -37,7 +37,7 @@ def count_measure(measure: str | Callable[..., Any]) -> CountMeasure:
 class Chosen(NamedTuple):
     """Scores that should be predicted, each with a probability if labels are soft."""
 
-    scores: Scores
+    scores: NDArray[Any]
     weights: Any = None  # if there are any, both are in descending order of the scores
 
     @classmethod

@@ -23,6 +23,7 @@ from plurilabel.learners.lazy._neighbor_labels import (
     look_up,
     posterior,
     ratio,
+    soft_tally,
     tally,
     whole,
 )
@@ -79,6 +80,61 @@ class LeftOut:
         against = ratio(s + entries[0] - (y == 0), s * size + others - have)
         for_ = ratio(s + entries[1] - (y == 1), s * size + have)
         return posterior((s + have) / (2 * s + others), against, for_)
+
+
+@dataclass
+class SoftLeftOut:
+    """The same for soft labels, with fractional events; the first axis is floor and ceiling."""
+
+    size: int  # k + 1
+    event: Floats  # (n, q)
+    entries: Floats  # (2, 2, n, q): of both counts next to the event, by the others' label
+    totals: Floats  # (2, n, q): of all events
+
+    def scores(self, s: float, cut: float | None = None) -> NDArray[Any]:
+        """Leave-one-out posteriors for smoothing s, or whether they exceed a cut, (n, q)."""
+        lack, have = self.totals
+        at = [
+            posterior(
+                ratio(s + have, 2 * s + lack + have),
+                *(ratio(s + e, s * self.size + t) for e, t in zip(entries, self.totals)),
+            )
+            for entries in self.entries
+        ]
+        f = self.event - np.floor(self.event)
+        found = (1 - f) * at[0] + f * at[1]
+        return found if cut is None else found > cut
+
+
+def soft_leave_one_out(
+    neighbors: Rows, P: Floats, ks: set[int], *, replace: bool
+) -> Iterator[tuple[int, SoftLeftOut]]:
+    """For each k, the arrays of soft labels with each instance left out."""
+    own = np.stack([1 - P, P])
+    event = np.zeros(P.shape)
+    for k in range(1, max(ks) + 1):
+        event = event + P[neighbors[:, k - 1]]
+        if k not in ks:
+            continue
+        table = soft_tally(event, P, k + 1)
+        low = np.floor(event)
+        counts = np.stack([low, np.minimum(low + 1, k)])  # whole, to be looked up
+        entries = np.stack([[look_up(each, c.astype(np.int64)) for each in table] for c in counts])
+        totals = own.sum(axis=1, keepdims=True) - own
+        entries -= own * _nearness(event, counts)[:, None]  # without itself
+        for column in neighbors[:, :k].T if replace else ():
+            there = counts[:, column]  # of the one that is left out
+            new = event + P[neighbors[:, k]] - P[column]
+            change = _nearness(new, there) - _nearness(event, there)
+            for entry, moved in zip(entries, change):
+                for b in (0, 1):
+                    np.add.at(entry[b], column, moved * own[b])
+        yield k, SoftLeftOut(k + 1, event, entries, totals)
+
+
+def _nearness(event: Floats, count: Floats) -> Floats:
+    """The share of a fractional event that counts as a whole count."""
+    return np.maximum(1 - np.abs(event - count), 0)
 
 
 def leave_one_out(

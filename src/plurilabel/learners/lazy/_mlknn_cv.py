@@ -15,7 +15,11 @@ from plurilabel._core.compat import StrOptions
 from plurilabel._core.fitted import Declared, number, numbers
 from plurilabel._core.unknown import UnknownLabels
 from plurilabel.learners.lazy._lazy_classifier import LazyClassifier
-from plurilabel.learners.lazy._leave_one_out import known_leave_one_out, leave_one_out
+from plurilabel.learners.lazy._leave_one_out import (
+    known_leave_one_out,
+    leave_one_out,
+    soft_leave_one_out,
+)
 from plurilabel.learners.lazy._mlknn import MLkNN
 from plurilabel.learners.lazy._neighbor_labels import Floats, Rows, enough_known
 from plurilabel.metrics import Measure, get_measure
@@ -158,9 +162,15 @@ class MLkNNCV(MLkNN):
                 self.cv_values_[ks == k, column] = value
 
     def _leave_one_out(
-        self, neighbors: Rows, Y: NDArray[np.int8], ks: set[int]
+        self, neighbors: Rows, Y: NDArray[Any], ks: set[int]
     ) -> Iterator[tuple[int, Any]]:
         replace = self.fitted_params_["leave_out"] == "instance"
+        if Y.dtype.kind == "f":
+            if self.unknown_ is not None:
+                raise ValueError(
+                    "y must not have both unknown and soft labels for MLkNNCV; MLkNN takes them"
+                )
+            return soft_leave_one_out(neighbors, Y, ks, replace=replace)
         if self.unknown_ is not None:
             unknown = dense(self.unknown_)
             reach = {k: enough_known(k, unknown) or k for k in ks}
