@@ -217,7 +217,7 @@ def cell_weights(
     them as much as before; one that no known instance has, or that all have, stays as it is.
     Unknown labels are not counted.
     """
-    has = dense(Y).astype(bool)
+    has = dense(Y).astype(np.float64)
     if isinstance(label_weight, str):
         weight = np.ones(len(has)) if sample_weight is None else np.asarray(sample_weight)
         total = weight @ (np.ones(has.shape) if unknown is None else ~dense(unknown))
@@ -228,7 +228,7 @@ def cell_weights(
             np.divide(total, 2 * part, out=np.ones(len(total)), where=varies)
             for part in (present, absent)
         ]
-        return np.where(has, *each)
+        return has * each[0] + (1 - has) * each[1]
     given = np.asarray(label_weight, dtype=np.float64)
     if given.shape != has.shape[1:] or not np.isfinite(given).all() or (given < 0).any():
         raise ValueError(

@@ -144,7 +144,7 @@ class BPMLL(ScoringClassifier):
         Error on the held-out instances after each epoch; empty without early stopping.
     n_iter_ : int
         Number of epochs run.
-    label_counts_, n_unknown_, n_seen_ : ndarrays of shape (q,), int
+    label_counts_, n_unknown_, n_seen_ : ndarrays of shape (q,)
         Number of instances with each label, that do not know it, and of all instances.
     label_names_ : ndarray of shape (q,)
 
@@ -163,7 +163,9 @@ class BPMLL(ScoringClassifier):
 
     Labels may be unknown: pairs of labels are formed among those that an instance knows, and the
     other losses are sums over them; the threshold of an instance is the best for them. Where the
-    known labels are all present or all absent, they are compared with a score of 0.
+    known labels are all present or all absent, they are compared with a score of 0. Of soft
+    labels, a pair counts as ``p_k (1 - p_l)``, and \|Y\| is the sum of the p; the other losses are
+    expected ones.
 
     Departures from the paper: mini-batches and Adam, for speed; weight decay, without which a
     hundred epochs overfit. With ``solver="sgd"``, ``batch_size=1``, ``alpha=0`` and
@@ -191,6 +193,7 @@ class BPMLL(ScoringClassifier):
     """
 
     _learns_from_known = True
+    _learns_from_soft = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "hidden_layer_sizes": ["array-like"],
         "loss": [StrOptions(set(LAST))],
@@ -218,6 +221,7 @@ class BPMLL(ScoringClassifier):
         "n_unknown_": numbers("n_labels_"),
     }
 
+    _soft: bool  # whether the latest labels are probabilities
     _recent: list[tuple[Any, LabelMatrix]]  # scores and labels of the latest rows
 
     def __init__(
@@ -357,8 +361,12 @@ class BPMLL(ScoringClassifier):
         """Error of a batch, a scalar tensor; unknown labels have the weight 0."""
         from plurilabel.learners.neural._losses import ERRORS, one_kind_loss
 
-        error = ERRORS[self.loss](scores, targets, weight)
+        error = ERRORS[self._error()](scores, targets, weight)
         return error + one_kind_loss(scores, targets, weight) if self._has_one_kind() else error
+
+    def _error(self) -> str:
+        """The name of the error: another for pairs of soft labels."""
+        return "soft bpmll" if self.loss == "bpmll" and self._soft else self.loss
 
     def _has_one_kind(self) -> bool:
         """Whether there may be instances whose known labels form no pair."""
@@ -371,7 +379,7 @@ class BPMLL(ScoringClassifier):
             from plurilabel.learners.neural._losses import error_and_slope
 
             outputs, one_kind = network.outputs(x), self._has_one_kind()
-            error, slope = error_and_slope(self.loss, outputs, y, *weight, one_kind=one_kind)
+            error, slope = error_and_slope(self._error(), outputs, y, *weight, one_kind=one_kind)
             network.backpropagate(slope)
         else:  # a subclass has another network or loss
             optimizer.zero_grad()
@@ -424,7 +432,8 @@ class BPMLL(ScoringClassifier):
                 "their variance overflows; divide it by a constant first"
             )
         Y, unknown = known_part(Y)
-        self.label_counts_ = self.label_counts_ + np.asarray(Y.sum(axis=0, dtype=np.int64))
+        self._soft = Y.dtype.kind == "f"
+        self.label_counts_ = self.label_counts_ + np.asarray(Y.sum(axis=0))
         self.n_seen_ += X.shape[0]
         if unknown is not None:
             self.n_unknown_ = self.n_unknown_ + np.asarray(unknown.sum(axis=0, dtype=np.int64))
