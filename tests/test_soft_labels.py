@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils.estimator_checks import ignore_warnings
 
-from plurilabel import BinaryRelevance, MLkNN, MLRandomForest, StackedRelevance
+from plurilabel import INSDIF, BinaryRelevance, MLRandomForest, StackedRelevance
 from plurilabel._core.roster import learners
 from plurilabel.datasets import soft_copies
 from plurilabel.learners import make_learner
@@ -69,6 +69,30 @@ def seeded(text):
     return learner.set_params(**dict.fromkeys(seeds, 0))
 
 
+LEARNERS = [
+    next(iter(entry.checked))
+    for entry in learners().values()
+    if entry.family not in ("bags", "streams") and (not entry.needs or find_spec(entry.needs))
+]
+
+
+@pytest.mark.parametrize("text", LEARNERS)
+@ignore_warnings(category=UserWarning)
+def test_every_learner_takes_soft_labels_or_says_what_to_do(text):
+    X, P = problem()
+    learner = seeded(text)
+    if learner.accepts_soft_labels:
+        learner.fit(X, np.full(P.shape, 0.5))
+        assert learner.predict(X).shape == P.shape
+    else:
+        with pytest.raises(ValueError, match="got numbers between them: cut them, as in y > 0.5"):
+            learner.fit(X, P)
+    # labels of 0 and 1 give today's model, bit for bit
+    Y = (P > 0.5).astype(int)
+    one, two = (label_scores(seeded(text).fit(X, y), X) for y in (Y, Y.astype(float)))
+    assert_array_equal(one, two)
+
+
 @pytest.mark.parametrize("text", WEIGHTED)
 @ignore_warnings(category=UserWarning)
 def test_every_learner_with_weights(text):
@@ -80,10 +104,6 @@ def test_every_learner_with_weights(text):
     expected.fit(copies[0], copies[1], sample_weight=copies[2])
     if learner.get_params().get("cv") is None:  # else folds keep the copies of a row together
         assert_allclose(label_scores(learner, X), label_scores(expected, X), atol=1e-9)
-    # labels of 0 and 1 give today's model, bit for bit
-    Y = (P > 0.5).astype(int)
-    one, two = (label_scores(seeded(text).fit(X, y), X) for y in (Y, Y.astype(float)))
-    assert_array_equal(one, two)
 
 
 def test_binary_relevance_has_two_copies_of_each_label():
@@ -130,8 +150,8 @@ def test_unknown_and_sparse_soft_labels():
 
 def test_errors():
     X, P = problem()
-    with pytest.raises(ValueError, match="MLkNN has no sample_weight, by which .*soft_copies"):
-        MLkNN().fit(X, P)
+    with pytest.raises(ValueError, match="only 0 and 1 for INSDIF, got numbers between them"):
+        INSDIF().fit(X, P)
     with pytest.raises(ValueError, match=r"y must be between 0 and 1, got 1.5 in row 0, column 1"):
         soft_copies([[1.0]], [[0.5, 1.5]])
     with pytest.raises(ValueError, match="y must hold only 0 and 1, got 1.5"):

@@ -15,6 +15,7 @@ from plurilabel.cli._data import (
     names_in,
     read_rows,
     rows_options,
+    soft_option,
 )
 from plurilabel.cli._output import (
     UsageError,
@@ -59,6 +60,7 @@ COLUMNS = (
 )  # fmt: skip
 @force_option
 @empty_labels_option
+@soft_option
 @rows_options
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 def evaluate(

@@ -128,42 +128,45 @@ def confusion(true: Any, pred: Any, both: Any, n: Any) -> tuple[NDArray[Any], ..
     return both, pred - both, true - both, n - true - pred + both
 
 
-def count_sets(Y: LabelMatrix, Z: LabelMatrix) -> SetCounts:
+def count_sets(Y: LabelMatrix, Z: LabelMatrix, *, by_row: bool = True) -> SetCounts:
     """Count a pair of label matrices, in blocks of rows; sparse pairs stay sparse."""
-    # Predictions of unknown labels do not count.
+    # Predictions of unknown labels do not count. Counts of instances with soft labels are left
+    # out without ``by_row``: they are many.
     if (P := soft_part(Y)) is not None:
-        return _count_soft(P, Y, Z)
+        return _count_soft(P, Y, Z, by_row)
     if isinstance(Y, UnknownLabels):
         known_labels, known, label_known = split_known(Y)
         Z = UnknownLabels(Z, Y.unknown).Y
         return replace(count_sets(known_labels, Z), known=known, label_known=label_known)
     if sparse.issparse(Y) and sparse.issparse(Z):
         matrices = (Y, Z, Y.multiply(Z).tocsr())
-        by_row = [np.diff(M.indptr).astype(np.int64) for M in matrices]
-        by_label = [np.bincount(M.indices, minlength=Y.shape[1]) for M in matrices]
-        return SetCounts(*by_row, *by_label)
+        of_rows = [np.diff(M.indptr).astype(np.int64) for M in matrices]
+        of_labels = [np.bincount(M.indices, minlength=Y.shape[1]) for M in matrices]
+        return SetCounts(*of_rows, *of_labels)
     n, q = Y.shape
-    by_row = [np.empty(n, dtype=np.int64) for _ in range(3)]
-    by_label = [np.zeros(q, dtype=np.int64) for _ in range(3)]
+    of_rows = [np.empty(n, dtype=np.int64) for _ in range(3)]
+    of_labels = [np.zeros(q, dtype=np.int64) for _ in range(3)]
     for rows in blocks(n, q):
         y, z = dense(Y[rows]), dense(Z[rows])
-        for M, of_row, of_label in zip((y, z, y & z), by_row, by_label):
+        for M, of_row, of_label in zip((y, z, y & z), of_rows, of_labels):
             of_row[rows] = M.sum(axis=1, dtype=np.int64)
             of_label += M.sum(axis=0, dtype=np.int64)
-    return SetCounts(*by_row, *by_label)
+    return SetCounts(*of_rows, *of_labels)
 
 
-def _count_soft(P: NDArray[np.float64], Y: LabelMatrix, Z: LabelMatrix) -> SetCounts:
+def _count_soft(P: Any, Y: LabelMatrix, Z: LabelMatrix, by_row: bool) -> SetCounts:
     """Counts of all label sets that soft labels stand for, and expected counts of the labels."""
-    sets, known = possible_sets(P), np.full(P.shape[1], len(P))
-    counts = count_sets(with_sets(Y, sets), Z[sets.rows])
+    none = np.zeros(0, dtype=np.int64)
+    known, z = np.full(P.shape[1], len(P)), dense(Z)
     if isinstance(Y, UnknownLabels):
-        Z, known = UnknownLabels(Z, Y.unknown).Y, split_known(Y)[2]
-    Z = dense(Z)
-    true, pred, both = (M.sum(axis=0) for M in (P, Z, P * Z))
-    return replace(
-        counts, label_true=true, label_pred=pred, label_both=both, label_known=known, sets=sets
-    )
+        z, known = z * ~dense(Y.unknown), split_known(Y)[2]
+    expected = [M.sum(axis=0) for M in (P, z, P * z)]
+    counts = SetCounts(none, none, none, *expected, label_known=known)
+    if not by_row:
+        return counts
+    sets = possible_sets(P)
+    of = count_sets(with_sets(Y, sets), Z[sets.rows])
+    return replace(counts, true=of.true, pred=of.pred, both=of.both, known=of.known, sets=sets)
 
 
 def value_of_counts(measure: Measure, counts: SetCounts, **params: Any) -> float:
@@ -183,8 +186,10 @@ def value_of_sets(
     function: Callable[..., float], Y_true: ArrayLike, Y_pred: ArrayLike, **params: Any
 ) -> float:
     """The value of a registered function for true and predicted labels."""
-    counts = count_sets(*check_predicted(Y_true, Y_pred))
-    return value_of_counts(MEASURES[function.__name__], counts, **params)
+    measure = MEASURES[function.__name__]
+    by_row = measure.average == "instances"
+    counts = count_sets(*check_predicted(Y_true, Y_pred), by_row=by_row)
+    return value_of_counts(measure, counts, **params)
 
 
 def _hamming_loss(counts: SetCounts) -> Terms:

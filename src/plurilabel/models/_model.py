@@ -420,6 +420,7 @@ class Model:
         sep: str | None = None,
         embeddings: str | os.PathLike[str] | Any = None,
         empty_labels: Literal["unknown", "absent"] | None = None,
+        soft: bool = False,
         sheet: str | None = None,
     ) -> ModelRows:
         """Read rows as the estimator takes them.
@@ -440,6 +441,8 @@ class Model:
             Ready-made vectors of the rows of a table, if the model was learned with such.
         empty_labels : {"unknown", "absent"}, default=None
             What an empty cell of a label column means, as for :func:`plurilabel.io.read_table`.
+        soft : bool, default=False
+            Whether labels may be probabilities, as for :func:`plurilabel.io.read_table`.
         sheet : str, default=None
             Name of the sheet of an Excel file.
 
@@ -454,6 +457,7 @@ class Model:
             sep=sep,
             embeddings=embeddings,
             empty_labels=empty_labels,
+            soft=soft,
             sheet=sheet,
         )
 

@@ -336,9 +336,7 @@ def between(table: Floats, count: Floats) -> Floats:
     """``table[l, count]`` (n, q), by a line between whole counts."""
     j = np.minimum(count.astype(np.int64), table.shape[1] - 1)
     f = count - j
-    return (1 - f) * look_up(table, j) + f * look_up(
-        table, np.minimum(j + 1, table.shape[1] - 1)
-    )
+    return (1 - f) * look_up(table, j) + f * look_up(table, np.minimum(j + 1, table.shape[1] - 1))
 
 
 def neighbor_labels(

@@ -80,7 +80,9 @@ class TransformationClassifier(MetaEstimatorMixin, ProbabilisticClassifier, Scor
     @property
     def accepts_soft_labels(self) -> bool:
         """Whether ``fit`` takes probabilities for 0 and 1: if ``estimator`` has weights."""
-        return has_fit_parameter(self.estimator, "sample_weight")
+        inner = self.estimator
+        nested = isinstance(inner, TransformationClassifier) and inner.accepts_soft_labels
+        return nested or has_fit_parameter(inner, "sample_weight")
 
     def _copies(self, X: Any, y: Any, params: dict[str, Any]) -> tuple[Any, Any, dict[str, Any]]:
         """Weighted copies of rows with soft labels; those of a row stay in one fold."""

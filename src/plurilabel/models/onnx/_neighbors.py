@@ -22,7 +22,7 @@ def counted_neighbors(graph: Graph, learner: Any, x: Value) -> Answer:
     if learner.fitted_params_.get("variant") is not None:
         raise ValueError(f"{name} can be exported with variant=None only")
     if learner.Y_.dtype.kind == "f":
-        raise ValueError(f"{name} can be exported if its labels were 0 and 1 only, got soft labels")
+        raise ValueError(f"{name} was trained on soft labels: it cannot be exported")
     k, q = learner.n_neighbors_, learner.n_labels_
     neighbors = nearest(graph, learner.index_, name, k, x)  # (n, k)
     graph.check_room(float(learner.Y_.shape[0]) * q)
