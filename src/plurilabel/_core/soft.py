@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import check_consistent_length
 
-from plurilabel._core.blocks import dense, on_host
+from plurilabel._core.blocks import canonical, dense, on_host
 from plurilabel._core.compat import check_sample_weight, safe_indexing
 from plurilabel._core.labels import LabelMatrix, check_labels, column_names
 from plurilabel._core.limits import check_size
@@ -85,7 +85,7 @@ def is_soft(y: Any) -> bool:
     if isinstance(y, UnknownLabels):
         return is_soft(y.Y)
     if sparse.issparse(y):
-        values = y.tocsr().data if y.dtype.kind == "f" else None
+        values = canonical(y.tocsr()).data if y.dtype.kind == "f" else None
     else:
         values = number_matrix(on_host(y))
         if values is not None and values.dtype == object:
@@ -105,8 +105,6 @@ def soft_or_hard(Y: Any, *, name: str = "Y") -> LabelMatrix:
     P = sparse.csr_array(Y, dtype=np.float64, copy=True)
     P.sum_duplicates()
     P.eliminate_zeros()
-    if P.nnz and P.data.max() > 1:
-        raise ValueError(f"{name} must be between 0 and 1, got {P.data.max():g}")
     return P
 
 

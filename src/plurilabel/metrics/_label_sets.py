@@ -160,8 +160,8 @@ def _count_soft(P: Any, Y: LabelMatrix, Z: LabelMatrix, by_row: bool) -> SetCoun
     known, z = np.full(P.shape[1], len(P)), dense(Z)
     if isinstance(Y, UnknownLabels):
         z, known = z * ~dense(Y.unknown), split_known(Y)[2]
-    expected = [M.sum(axis=0) for M in (P, z, P * z)]
-    counts = SetCounts(none, none, none, *expected, label_known=known)
+    true, pred, both = (M.sum(axis=0) for M in (P, z, P * z))
+    counts = SetCounts(none, none, none, true, pred, both, label_known=known)
     if not by_row:
         return counts
     sets = possible_sets(P)
