@@ -14,7 +14,7 @@ from plurilabel import INSDIF, BinaryRelevance, MLRandomForest, StackedRelevance
 from plurilabel._core.roster import learners
 from plurilabel.datasets import soft_copies
 from plurilabel.learners import make_learner
-from plurilabel.metrics import label_scores
+from plurilabel.metrics import label_scores, subset_accuracy
 
 LR = LogisticRegression(tol=1e-10, max_iter=5000)
 OTHER = {  # no (X, y) of numbers, or weights by another way
@@ -146,6 +146,14 @@ def test_unknown_and_sparse_soft_labels():
     full = np.nan_to_num(P)
     one, two = (BinaryRelevance(LR).fit(X, y) for y in (full, sparse.csr_array(full)))
     assert_allclose(one.predict_proba(X), two.predict_proba(X))
+
+
+def test_score_is_the_expected_subset_accuracy():
+    X, P = problem(4)
+    learner = BinaryRelevance(LR).fit(X, P)
+    assert learner.score(X, P) == pytest.approx(subset_accuracy(P, learner.predict(X)))
+    gaps = np.where(np.arange(60)[:, None] % 4, P, np.nan)
+    assert learner.score(X, gaps) == pytest.approx(subset_accuracy(gaps, learner.predict(X)))
 
 
 def test_errors():

@@ -178,8 +178,8 @@ def audit(runs=1000, n=200, others=2000):
     for run in range(runs):
         Y, machine, S, Z = draw(n + others)
         known = np.where(np.arange(n + others)[:, None] < n, Y, np.nan)
-        many = prediction_powered(known, machine, S, Z, top=(1,), bootstrap=300, random_state=run)
-        few = evaluate(Y[:n], S[:n], Z[:n], top=(1,), bootstrap=300, random_state=run)
+        many = prediction_powered(known, machine, S, Z, top=(1,), random_state=run)
+        few = evaluate(Y[:n], S[:n], Z[:n], top=(1,), bootstrap=500, random_state=run)
         for name, value in truth.items():
             (low, high), (a, b) = many.intervals[name], few.intervals[name]
             found[name].append((low <= value <= high, high - low, b - a))

@@ -258,7 +258,8 @@ class MultiLabelClassifier(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
         ----------
         X : array-like or sparse matrix of shape (n, d), or data frame
         y : true labels, as ``fit`` takes them
-            Unknown labels are ignored, and so are instances without any known label.
+            Unknown labels are ignored, and so are instances without any known label. With soft
+            labels, the score is the expected share.
         sample_weight : array-like of shape (n,), default=None
 
         Returns
@@ -270,12 +271,16 @@ class MultiLabelClassifier(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
         else:
             check_label_order(y, self.label_names_)
         y, unknown = known_part(y)
-        if unknown is None:
+        if unknown is None and not is_soft(y):
             return super().score(X, y, sample_weight)
-        unknown, some = dense(unknown), ~dense(unknown).all(axis=1)
-        right = ((dense(self.predict(X)) == dense(y)) | unknown).all(axis=1)
+        P = dense(y).astype(np.float64)
+        right, some = np.where(dense(self.predict(X)) == 1, P, 1 - P), np.ones(len(P), dtype=bool)
+        if unknown is not None:
+            some = ~dense(unknown).all(axis=1)
+            right[dense(unknown)] = 1
         weights = None if sample_weight is None else np.asarray(sample_weight)[some]
-        return float(np.average(right[some], weights=weights)) if some.any() else float("nan")
+        share = right.prod(axis=1)[some]
+        return float(np.average(share, weights=weights)) if some.any() else float("nan")
 
     # hooks -------------------------------------------------------------------------------
 
