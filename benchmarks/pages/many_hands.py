@@ -185,7 +185,7 @@ def audit(runs=1000, n=200, others=2000):
             found[name].append((low <= value <= high, high - low, b - a))
     for name, rows in found.items():
         held, width, alone = np.mean(rows, axis=0)
-        yield {"measure": name, "truth": round(truth[name], 4), "held": round(held, 3),
+        yield {"measure": name, "truth": round(truth[name], 4), "held": round(float(held), 3),
                "width": round(width, 4), "audited_alone": round(alone, 4)}  # fmt: skip
 
 
