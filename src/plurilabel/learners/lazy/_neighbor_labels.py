@@ -277,7 +277,7 @@ class SoftNeighborLabels(NeighborLabels):
             weights = relative_weights(distances, self.power)
             share, silent = self._known_shares(weights, neighbors)
             share = np.where(silent, self._means(), share)
-        return Events(np.rint(self.k * share / UNIT) * UNIT, silent)
+        return Events(in_units(self.k * share), silent)
 
     def tally(self, distances: Floats, neighbors: Rows, rows: Rows | None = None) -> Any:
         own, unknown = self._rows(rows)
@@ -306,13 +306,18 @@ class SoftNeighborLabels(NeighborLabels):
         return highest(self.scores(distances, neighbors, table), n_best)
 
 
+def in_units(values: Floats) -> Floats:
+    """Numbers, rounded to multiples of UNIT."""
+    return np.rint(values / UNIT) * UNIT
+
+
 def rounded(Y: LabelMatrix) -> LabelMatrix:
     """Soft labels to multiples of UNIT; others as they are."""
     if Y.dtype.kind != "f":
         return Y
     if not sparse.issparse(Y):
-        return harder(np.rint(Y / UNIT) * UNIT)
-    near = sparse.csr_array((np.rint(Y.data / UNIT) * UNIT, Y.indices, Y.indptr), Y.shape)
+        return harder(in_units(Y))
+    near = sparse.csr_array((in_units(Y.data), Y.indices, Y.indptr), Y.shape)
     near.eliminate_zeros()
     return harder(near)
 
