@@ -164,8 +164,9 @@ def test_errors():
         soft_copies([[1.0]], [[0.5, 1.5]])
     with pytest.raises(ValueError, match="y must hold only 0 and 1, got 1.5"):
         BinaryRelevance(LR).fit(X, np.where(P == 0.5, 1.5, P))
-    with pytest.raises(ValueError, match=r"sample_weight must be .* got shape \(60, 2\)"):
-        BinaryRelevance(LR).fit(X, P, sample_weight=np.ones((60, 2)))
+    for weights in (np.ones((60, 2)), np.zeros((60, 3)), -P, np.full((60, 3), np.nan)):
+        with pytest.raises(ValueError, match=r"sample_weight must be .* got shape \(60, [23]\)"):
+            BinaryRelevance(LR).fit(X, P, sample_weight=weights)
     for fit in (soft_copies, BinaryRelevance(LR).fit):
         for rows in (X[:40], np.vstack([X, X])):
             with pytest.raises(ValueError, match="inconsistent numbers of samples"):

@@ -295,5 +295,6 @@ def test_betting_holds_and_is_tighter_where_losses_vary_little():
     assert broken <= 9 and np.mean(smaller) > 0.9
     with pytest.raises(ValueError, match="bound must be 'bentkus' if risk is a callable"):
         RiskControl(risk=lambda Y, sets: sets[:, 0], delta=0.1, bound="betting").fit(scores, Y)
-    few = RiskControl(0.1, delta=0.1, bound="betting").fit(scores[:5], Y[:5])
-    assert few.cut_ == -np.inf and few.risk_ == 0
+    for few in (Y[:5], 0 * Y[:5]):
+        control = RiskControl(0.1, delta=0.1, bound="betting").fit(scores[:5], few)
+        assert control.cut_ == -np.inf and control.risk_ == 0

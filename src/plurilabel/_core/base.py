@@ -77,24 +77,11 @@ from plurilabel._core.unknown import UnknownLabels, known_part
 from plurilabel._core.words import FRACTIONS, check_unicode
 
 __all__ = [
-    "CUTS",
-    "AllOrNothing",
-    "LabelMatrix",
-    "MultiLabelClassifier",
-    "NumberedNames",
-    "ProbabilisticClassifier",
-    "ScoringClassifier",
-    "WeightedFit",
-    "check_labels",
-    "check_scores",
-    "column_names",
-    "default_label_names",
-    "is_tags",
-    "names_or_default",
-    "refuse_masked",
-    "tag_matrix",
-    "validate_features",
-]
+    "CUTS", "AllOrNothing", "LabelMatrix", "MultiLabelClassifier", "NumberedNames",
+    "ProbabilisticClassifier", "ScoringClassifier", "WeightedFit", "check_labels",
+    "check_scores", "column_names", "default_label_names", "is_tags", "names_or_default",
+    "refuse_masked", "tag_matrix", "validate_features",
+]  # fmt: skip
 
 CUTS = {"predict_proba": 0.5, "decision_function": 0.0}
 """The score above which a label is predicted, by the method that gives the scores."""

@@ -193,7 +193,8 @@ def _check_zero_one(values: NDArray[Any], name: str, csr: sparse.csr_array | Non
     wrong = (values != 0) & (values != 1)
     if not wrong.any():
         return
-    where = np.argwhere(wrong)[0]
+    outside = (values < 0) | (values > 1)  # is worse than a fraction
+    where = np.argwhere(outside if outside.any() else wrong)[0]
     value = values[tuple(where)]
     if csr is None:
         i, j = where

@@ -182,10 +182,10 @@ def _cell_weights(sample_weight: Any, P: Any, unknown: Any) -> NDArray[np.float6
     """Weights (n, q), 0 where a label is unknown."""
     if _are_of_cells(sample_weight):
         W = np.asarray(sample_weight, dtype=np.float64)
-        if W.shape != P.shape or not np.isfinite(W).all() or (W < 0).any():
+        if W.shape != P.shape or not np.isfinite(W).all() or (W < 0).any() or not W.any():
             raise ValueError(
-                f"sample_weight must be finite numbers, none below 0, of shape {P.shape[:1]} or "
-                f"{P.shape}, got shape {W.shape}"
+                f"sample_weight must be finite numbers, none below 0 and not all 0, of shape "
+                f"{P.shape[:1]} or {P.shape}, got shape {W.shape}"
             )
     else:
         W = np.repeat(check_sample_weight(sample_weight, P)[:, np.newaxis], P.shape[1], axis=1)

@@ -201,7 +201,7 @@ def _by_betting(at: Any, loss: Any, rows: Any, n: int, alpha: float, delta: floa
     ``loss`` is what the rows lose as the cut reaches the ascending scores ``at``.
     """
     losses = np.zeros(n)
-    if not _is_below(losses[:, None], alpha, delta)[0]:
+    if not n or not _is_below(losses[:, None], alpha, delta)[0]:
         return -np.inf
     group = np.unique(at, return_inverse=True)[1]  # equal scores are lost together
     for start in range(0, int(group.max(initial=-1)) + 1, 256):

@@ -98,8 +98,9 @@ def tag_column(
     Y = sp.csr_array(binarizer.fit_transform(sets), dtype=np.int64)
     Y.sort_indices()
     if shares is not None:
-        each = [tags[names[j]] for tags, row in zip(shares, _rows(Y)) for j in row]
-        Y = sp.csr_array((np.array(each, dtype=np.float64), Y.indices, Y.indptr), Y.shape)
+        row = np.repeat(np.arange(len(shares)), np.diff(Y.indptr))
+        each = [shares[i][names[j]] for i, j in zip(row, Y.indices)]
+        Y = sp.csr_array((np.array(each), Y.indices, Y.indptr), Y.shape)
         Y.eliminate_zeros()
         Y = Y if (Y.data < 1).any() else Y.astype(np.int64)
     return Y, names, tag_sep
@@ -126,10 +127,6 @@ def _shares(tags: list[str], name: str, row: int) -> dict[str, float]:
             raise CellError(name, row, f"expected each tag once, got {stem!r} twice")
         shares[stem] = share
     return shares
-
-
-def _rows(Y: sp.csr_array) -> list[NDArray[Any]]:
-    return np.split(Y.indices, Y.indptr[1:-1])
 
 
 def _refuse_numbers(sets: list[list[str]], found: set[str], name: str) -> None:
