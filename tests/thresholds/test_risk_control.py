@@ -294,7 +294,7 @@ def test_betting_holds_and_is_tighter_where_losses_vary_little():
         smaller.append(bets.cut_ > usual.cut_)
     assert broken <= 9 and np.mean(smaller) > 0.9
     with pytest.raises(ValueError, match="bound must be 'bentkus' if risk is a callable"):
-        RiskControl(risk=lambda Y, sets: sets[:, 0], delta=0.1, bound="betting").fit(scores, Y)
+        RiskControl(risk=lambda _, sets: sets[:, 0], delta=0.1, bound="betting").fit(scores, Y)
     for few in (Y[:5], 0 * Y[:5]):
         control = RiskControl(0.1, delta=0.1, bound="betting").fit(scores[:5], few)
         assert control.cut_ == -np.inf and control.risk_ == 0

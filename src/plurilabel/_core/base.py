@@ -110,22 +110,6 @@ class AllOrNothing:
     by an interrupt, all attributes are those from before the call: an object that was not fitted
     is still not fitted, and a fitted one predicts as before. For that to hold, these methods
     replace attributes instead of changing arrays or lists in place.
-
-    Examples
-    --------
-    >>> from plurilabel._core.base import AllOrNothing
-    >>> class Mean(AllOrNothing):
-    ...     def fit(self, x):
-    ...         self.n_ = len(x)
-    ...         self.mean_ = sum(x) / len(x)
-    >>> mean = Mean()
-    >>> mean.fit([1, 3])
-    >>> mean.fit([])
-    Traceback (most recent call last):
-    ...
-    ZeroDivisionError: division by zero
-    >>> mean.n_
-    2
     """
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -261,7 +245,8 @@ class MultiLabelClassifier(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
         if unknown is None and not is_soft(y):
             return super().score(X, y, sample_weight)
         P = dense(y).astype(np.float64)
-        right, some = np.where(dense(self.predict(X)) == 1, P, 1 - P), np.ones(len(P), dtype=bool)
+        right = np.where(dense(self.predict(X)) == 1, P, 1 - P)
+        some: Any = np.ones(len(P), dtype=bool)
         if unknown is not None:
             some = ~dense(unknown).all(axis=1)
             right[dense(unknown)] = 1

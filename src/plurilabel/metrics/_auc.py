@@ -29,7 +29,7 @@ from plurilabel.metrics._inputs import (
     split_known,
     stored_relevance,
 )
-from plurilabel.metrics._ranking import padded_rows, sort_against
+from plurilabel.metrics._rank import padded_rows, sort_against
 from plurilabel.metrics._registry import Average, measure
 
 __all__ = ["macro_auc", "micro_auc"]

@@ -18,8 +18,8 @@ from plurilabel._core.base import LabelMatrix
 from plurilabel._core.blocks import dense, row_blocks
 from plurilabel._core.unknown import UnknownLabels
 from plurilabel.metrics._auc import stored_by_label
+from plurilabel.metrics._counts import confusion
 from plurilabel.metrics._inputs import ScoreMatrix, Terms, blocks, split_known
-from plurilabel.metrics._label_sets import confusion
 from plurilabel.metrics._registry import Measure
 
 _WEIGHTS = 2**22  # entries of the matrices (samples, instances) held at a time: 32 MB

@@ -18,6 +18,7 @@ from plurilabel._core.scores import check_count
 from plurilabel._core.words import aligned, counted
 from plurilabel.metrics._auc import auc_of, label_auc
 from plurilabel.metrics._bootstrap import percentiles, samples_of
+from plurilabel.metrics._counts import COUNT_MEASURES, SetCounts, count_sets, value_of_counts
 from plurilabel.metrics._inputs import (
     ScoreMatrix,
     Terms,
@@ -30,8 +31,7 @@ from plurilabel.metrics._inputs import (
     split_known,
     terms_of,
 )
-from plurilabel.metrics._label_sets import COUNT_MEASURES, SetCounts, count_sets, value_of_counts
-from plurilabel.metrics._ranking import Ranking, rank, worth_of
+from plurilabel.metrics._rank import Ranking, rank, worth_of
 from plurilabel.metrics._registry import Kind, Measure, get_measure, usual_measures
 
 _SHOWN = 30  # labels of a printed table

@@ -136,9 +136,8 @@ class RiskControl(ThresholdStrategy):
 
     def _fit(self, scores: Scores, Y: LabelMatrix) -> None:
         scores, Y = complete_rows(scores, Y, "RiskControl")
-        betting = self.bound == "betting" and self.delta is not None
         if callable(self.risk):
-            if betting:
+            if self.delta is not None and self.bound == "betting":
                 raise ValueError("bound must be 'bentkus' if risk is a callable, got 'betting'")
             budget = self._budget(len(scores))
             self.cut_, self.risk_ = _search(
@@ -148,7 +147,7 @@ class RiskControl(ThresholdStrategy):
         at, loss, rows, n = self._steps(scores, Y)
         order = np.argsort(at, kind="stable")
         at, total = at[order], np.cumsum(loss[order])
-        if betting:
+        if self.delta is not None and self.bound == "betting":
             self.cut_ = _by_betting(at, loss[order], rows[order], n, self.alpha, self.delta)
         else:
             self.cut_ = highest_cut(at, total, self._budget(n))

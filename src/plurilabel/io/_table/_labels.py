@@ -98,8 +98,8 @@ def tag_column(
     Y = sp.csr_array(binarizer.fit_transform(sets), dtype=np.int64)
     Y.sort_indices()
     if shares is not None:
-        row = np.repeat(np.arange(len(shares)), np.diff(Y.indptr))
-        each = [shares[i][names[j]] for i, j in zip(row, Y.indices)]
+        places = np.repeat(np.arange(len(shares)), np.diff(Y.indptr))
+        each = [shares[i][names[j]] for i, j in zip(places, Y.indices)]
         Y = sp.csr_array((np.array(each), Y.indices, Y.indptr), Y.shape)
         Y.eliminate_zeros()
         Y = Y if (Y.data < 1).any() else Y.astype(np.int64)

@@ -21,10 +21,10 @@ from plurilabel.learners.lazy._neighbor_labels import (
     likelihoods,
     posterior,
     ratio,
-    soft_tally,
     tally,
     weighted_sums,
 )
+from plurilabel.learners.lazy._soft_labels import soft_tally
 
 TINY = 1e-12  # the small constant in the denominator of equation 4
 

@@ -31,8 +31,8 @@ from plurilabel.learners.lazy._neighbor_labels import (
     enough_known,
     highest,
     neighbor_labels,
-    rounded,
 )
+from plurilabel.learners.lazy._soft_labels import rounded
 from plurilabel.neighbors import ExactIndex, query_neighbors, training_neighbors
 
 

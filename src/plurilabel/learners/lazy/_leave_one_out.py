@@ -20,14 +20,13 @@ from plurilabel.learners.lazy._neighbor_labels import (
     CELLS,
     Floats,
     Rows,
-    in_units,
     look_up,
     posterior,
     ratio,
-    soft_tally,
     tally,
     whole,
 )
+from plurilabel.learners.lazy._soft_labels import in_units, soft_tally
 
 TOGETHER = 1 << 15  # cells (instances, neighbours and labels) that are compared at a time
 
