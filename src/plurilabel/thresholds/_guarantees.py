@@ -25,24 +25,21 @@ _ROUNDING = 1e-9  # alpha (n + 1) need not be a whole number in binary
 class RiskControl(ThresholdStrategy):
     """Label sets whose expected loss is at most ``alpha``, on average or with a confidence.
 
-    By default this is conformal risk control: the cut is the highest at which the mean loss of
-    the n instances given to ``fit``, with one more instance of the worst loss, is at most
-    ``alpha`` (equation 4 of the paper). It is exact: all cuts are considered, not those of a grid.
-    The guarantee: if the instances given to ``fit`` and a new one are exchangeable, the expected
-    loss of the new one's set is at most ``alpha``, whatever the classifier, the distribution and
-    the number of instances.
+    By default this is conformal risk control: the highest cut at which the mean loss of the n
+    instances given to ``fit``, with one more instance of the worst loss, is at most ``alpha``
+    (equation 4 of the paper); all cuts are considered. If the instances given to ``fit`` and a new
+    one are exchangeable, the expected loss of the new one's set is at most ``alpha``, whatever the
+    classifier, the distribution and n.
 
     That is a mean over all possible calibration sets. With ``delta``, the sets are
-    risk-controlling (RCPS, Bates et al.): with a probability of at least 1 - ``delta`` over the
-    instances given to ``fit``, which must be independent draws, the expected loss at the cut that
-    they gave is at most ``alpha``. The cut is the highest with an upper confidence bound of the
-    loss of at most ``alpha``, there and at all lower cuts.
+    risk-controlling (RCPS): with a probability of at least 1 - ``delta`` over the instances given
+    to ``fit``, which must be independent draws, the expected loss at the resulting cut is at most
+    ``alpha``. The cut is the highest with an upper confidence bound of the loss of at most
+    ``alpha``, there and at all lower cuts.
 
-    The scores have to come from a classifier that was not trained on these instances:
+    The scores must come from a classifier that was not trained on these instances:
     ``ThresholdClassifier(fitted, RiskControl(0.1), cv="prefit")``. With out-of-fold scores
-    (another ``cv``) all data serve both purposes, and the guarantee becomes an approximation.
-    Instances with unknown labels are ignored: then the others have to be exchangeable with a new
-    one.
+    (another ``cv``) the guarantee is an approximation. Instances with unknown labels are ignored.
 
     Parameters
     ----------
@@ -52,21 +49,19 @@ class RiskControl(ThresholdStrategy):
         The loss of a label set:
 
         ``"recall"``
-            the share of the instance's labels that are missed, 1 - recall. Instances without
-            labels are left out, as in :func:`plurilabel.metrics.recall`: the guarantee is for
-            instances with labels.
+            the share of the instance's labels that are missed. Instances without labels are left
+            out, as in :func:`plurilabel.metrics.recall`; the guarantee is for instances with
+            labels.
         ``"subset"``
-            1 if any label is missed: the set contains all true labels with a probability of at
-            least 1 - alpha.
+            1 if any label is missed.
         ``"misses"``
             the number of labels that are missed, divided by the number of all labels.
         callable
             ``loss(Y_true, sets)`` gets two boolean arrays of shape (n, q) and returns n losses
-            between 0 and 1. The loss of an instance must not grow with its set, and must be at
-            most ``alpha`` for the set of all labels.
+            between 0 and 1. A loss must not grow with its set, and be at most ``alpha`` for all
+            labels.
     delta : float, default=None
-        The probability that the expected loss is higher than ``alpha`` nevertheless; None
-        controls the mean only.
+        The probability that the expected loss is above ``alpha``; None controls the mean only.
     bound : {"bentkus", "betting"}, default="bentkus"
         The upper confidence bound, with ``delta``. ``"bentkus"``: that of Hoeffding and Bentkus,
         or of Clopper and Pearson for ``risk="subset"``, whose losses are 0 and 1. ``"betting"``:
@@ -76,8 +71,8 @@ class RiskControl(ThresholdStrategy):
     Attributes
     ----------
     cut_ : float
-        Labels with scores above it are predicted. Minus infinity, for all labels, where there
-        are too few instances: fewer than 1 / alpha - 1, or than about log(1 / delta) / alpha.
+        Labels with scores above it are predicted. Minus infinity, for all labels, if there are too
+        few instances: fewer than 1 / alpha - 1, or than about log(1 / delta) / alpha.
     risk_ : float
         Mean loss at this cut of the instances given to ``fit``.
 
@@ -88,11 +83,10 @@ class RiskControl(ThresholdStrategy):
 
     References
     ----------
-    A. Angelopoulos, S. Bates, A. Fisch, L. Lei, T. Schuster. Conformal risk control. ICLR 2024
-    (arXiv 2208.02814, 2022). S. Bates, A. Angelopoulos, L. Lei, J. Malik, M. Jordan.
-    Distribution-free, risk-controlling prediction sets. Journal of the ACM 68, 2021. I.
-    Waudby-Smith, A. Ramdas. Estimating means of bounded random variables by betting. Journal of
-    the Royal Statistical Society B 86, 2024.
+    A. Angelopoulos, S. Bates, A. Fisch, L. Lei, T. Schuster. Conformal risk control. ICLR 2024.
+    S. Bates, A. Angelopoulos, L. Lei, J. Malik, M. Jordan. Distribution-free, risk-controlling
+    prediction sets. Journal of the ACM 68, 2021. I. Waudby-Smith, A. Ramdas. Estimating means of
+    bounded random variables by betting. Journal of the Royal Statistical Society B 86, 2024.
 
     Examples
     --------
@@ -333,17 +327,17 @@ class FalseDiscoveryControl(ThresholdStrategy):
 
     The false discovery rate is the mean over instances of the share of wrong labels in the
     predicted set, 0 for an empty set. It need not fall as the cut rises, so conformal risk control
-    does not apply. Instead, cuts are tested one after another, from the highest down, until the
-    hypothesis that the rate is above ``alpha`` is not rejected at level ``delta``; the last cut
-    before is taken. With a probability of at least 1 - ``delta`` over the instances given to
-    ``fit``, the rate of new instances from the same distribution is at most ``alpha``.
+    does not apply. Instead, cuts are tested from the highest down, until the hypothesis that the
+    rate is above ``alpha`` is not rejected at level ``delta``; the last cut before is used. With a
+    probability of at least 1 - ``delta`` over the instances given to ``fit``, the rate of new
+    instances from the same distribution is at most ``alpha``.
 
     Parameters
     ----------
     alpha : float, default=0.1
         The highest false discovery rate.
     delta : float, default=0.1
-        The probability that the rate is higher nevertheless.
+        The probability that the rate is higher.
 
     Attributes
     ----------
@@ -353,25 +347,24 @@ class FalseDiscoveryControl(ThresholdStrategy):
     risk_ : float
         False discovery rate at this cut of the instances given to ``fit``.
     highest_risk_ : float
-        The highest rate of the instances given to ``fit`` that is enough for the guarantee.
+        The highest rate of these instances that is enough for the guarantee.
 
     Notes
     -----
-    The p-value is that of Hoeffding and Bentkus (equation 5 of Bates et al.). It grows with
-    the observed rate, so that each test is a comparison with ``highest_risk_``. The order of the
-    tests does not depend on the data, and the observed rate changes only at the scores of the
-    instances: to test all of these is to test every number, and fixed-sequence testing (Bauer)
-    controls the error for all of them. No grid is needed.
+    The p-value is that of Hoeffding and Bentkus (equation 5 of Bates et al.). It grows with the
+    observed rate, so each test is a comparison with ``highest_risk_``. The order of the tests does
+    not depend on the data, and the rate changes only at the scores of the instances:
+    fixed-sequence testing (Bauer) controls the error for every cut, without a grid.
 
-    The scores have to come from a classifier that was not trained on these instances; instances
-    with unknown labels are ignored: see :class:`RiskControl`.
+    The scores must come from a classifier that was not trained on these instances; instances with
+    unknown labels are ignored: see :class:`RiskControl`.
 
     References
     ----------
     A. Angelopoulos, S. Bates, E. Candès, M. Jordan, L. Lei. Learn then test: calibrating
-    predictive algorithms to achieve risk control. arXiv 2110.01052, 2021.
-    S. Bates, A. Angelopoulos, L. Lei, J. Malik, M. Jordan. Distribution-free, risk-controlling
-    prediction sets. Journal of the ACM 68, 2021.
+    predictive algorithms to achieve risk control. arXiv 2110.01052, 2021. S. Bates, A.
+    Angelopoulos, L. Lei, J. Malik, M. Jordan. Distribution-free, risk-controlling prediction sets.
+    Journal of the ACM 68, 2021.
 
     Examples
     --------
