@@ -410,3 +410,29 @@ def test_file_names_that_are_not_utf8(run, tmp_path, mails):
     assert done.status == 0, done.err
     report = (tmp_path / "stream" / "report.html").read_text("utf-8")
     assert r"caf\udce9.csv" in report
+
+
+def test_soft_labels_by_columns_and_by_tags(run, tmp_path):
+    """The same probabilities as columns and as tags, in Python and on the command line."""
+    rng = np.random.default_rng(0)
+    X = rng.random((60, 2))
+    P = np.round(np.clip(X + rng.normal(0, 0.1, X.shape), 0, 1), 1)
+    frame = pd.DataFrame(X, columns=["x", "y"])
+    tags = [";".join(f"{n}:{p}" for n, p in zip("ab", row)) for row in P.tolist()]
+    frame.assign(a=P[:, 0], b=P[:, 1]).to_csv(tmp_path / "columns.csv", index=False)
+    frame.assign(tags=tags).to_csv(tmp_path / "tags.csv", index=False)
+    said, model = [], tmp_path / "m.skops"
+    for name, labels in (("columns", "a,b"), ("tags", "tags")):
+        data = tmp_path / f"{name}.csv"
+        given = ("fit", data, "--labels", labels, "-o", model, "--learner", "MLkNN(5)", "--force")
+        refused = run(*given)
+        assert refused.status == 1 and "fractions are probabilities with --soft" in refused.err
+        assert run(*given, "--soft").status == 0
+        found = run("evaluate", model, data, "--soft", "--json")
+        assert found.status == 0
+        assert "--soft" in run("evaluate", model, data).err
+        said.append(json.loads(found.out)["measures"])
+    python = models.train(tmp_path / "tags.csv", labels="tags", soft=True, learner="MLkNN(5)")
+    scores = python.estimator.predict_proba(frame)
+    assert said[0] == said[1]
+    assert (load_model(model).estimator.predict_proba(frame) == scores).all()

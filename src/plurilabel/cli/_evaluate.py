@@ -10,7 +10,13 @@ import click
 from plurilabel._core.names import check_measure
 from plurilabel._core.words import counted
 from plurilabel.cli import _output as ui
-from plurilabel.cli._data import empty_labels_option, list_option, names_in, rows_options
+from plurilabel.cli._data import (
+    empty_labels_option,
+    list_option,
+    names_in,
+    rows_options,
+    soft_option,
+)
 from plurilabel.cli._predict import load_rows
 
 SEEN = (
@@ -44,6 +50,7 @@ COLUMNS = (
 )  # fmt: skip
 @ui.force_option
 @empty_labels_option
+@soft_option
 @rows_options
 @ui.json_option
 def evaluate(

@@ -61,6 +61,7 @@ _OPTIONS = {
     r"\blabels=\['([^']*)'\]": r"--labels '\1,'",
     r"\bdecimal='": "--decimal '",
     r"\bempty_labels=\"(absent|unknown)\"": r"--empty-labels \1",
+    r"\bsoft=True": "--soft",
     r"\bscheduler='([^']*)'": r"--scheduler \1",
     r"^(labels|features|text|categorical|drop|group|time)(?= names? | must name )": r"--\1",
     r"^words needs columns": "options for words need columns",

@@ -91,12 +91,9 @@ def plot_threshold_curves(
 class Curve:
     """A measure as a step function of the cut, for one label."""
 
-    def __init__(
-        self, ordered: thresholds.Scores, chosen: thresholds.Scores, of_counts: CountMeasure
-    ) -> None:
+    def __init__(self, ordered: thresholds.Scores, chosen: Any, of_counts: CountMeasure):
         n = len(ordered)
-        sizes = thresholds.entry_sizes(ordered, chosen)
-        counts = thresholds.counts_by_size(n, sizes, 0, n + 1)
+        counts = thresholds.counts_by_size(n, thresholds.entry_sizes(ordered, chosen), 0, n + 1)
         sizes = np.flatnonzero(thresholds.cuttable(ordered, 0, n + 1))[::-1]
         self.edges = ordered[sizes[:-1] - 1]  # the distinct scores, ascending
         # one value more than edges: the first is that below the first edge

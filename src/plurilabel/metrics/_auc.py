@@ -22,8 +22,14 @@ from scipy import sparse
 
 from plurilabel._core.base import LabelMatrix
 from plurilabel._core.blocks import dense, row_blocks
-from plurilabel.metrics._inputs import ScoreMatrix, check_scored, split_known, stored_relevance
-from plurilabel.metrics._ranking import padded_rows, sort_against
+from plurilabel.metrics._inputs import (
+    ScoreMatrix,
+    check_scored,
+    soft_part,
+    split_known,
+    stored_relevance,
+)
+from plurilabel.metrics._rank import padded_rows, sort_against
 from plurilabel.metrics._registry import Average, measure
 
 __all__ = ["macro_auc", "micro_auc"]
@@ -89,6 +95,8 @@ def auc_of(average: Average, Y: LabelMatrix, S: ScoreMatrix) -> float:
 def label_auc(Y: LabelMatrix, S: ScoreMatrix) -> NDArray[np.float64]:
     """AUC of each label; NaN for a label without positives or without negatives."""
     n = Y.shape[0]
+    if (P := soft_part(Y)) is not None:
+        return np.array([_soft_auc(p, s) for p, s in zip(P.T, S.T)])
     Y, _, known = split_known(Y)
     positives = Y.sum(axis=0, dtype=np.int64)
     half_wins = (_sparse_half_wins if sparse.issparse(S) else _dense_half_wins)(Y, S, positives)
@@ -109,6 +117,8 @@ def mean_auc(auc: NDArray[Any]) -> float:
 
 def pooled_auc(Y: LabelMatrix, S: ScoreMatrix) -> float:
     """AUC of all entries of the matrix together."""
+    if (P := soft_part(Y)) is not None:
+        return _soft_auc(P.ravel(), S.ravel())
     Y, known, _ = split_known(Y)
     positives = int(Y.sum(dtype=np.int64))
     negatives = S.shape[0] * S.shape[1] - positives
@@ -127,6 +137,16 @@ def pooled_auc(Y: LabelMatrix, S: ScoreMatrix) -> float:
         half_wins -= 2 * positives * n_unknown
         pairs -= positives * n_unknown
     return half_wins / (2 * pairs) if pairs else float("nan")
+
+
+def _soft_auc(p: NDArray[np.float64], scores: NDArray[Any]) -> float:
+    """Expected wins over expected pairs of different entries, for present with probability p."""
+    known = np.isfinite(scores)
+    p, place = p[known], np.unique(scores[known], return_inverse=True)[1]
+    present, absent = np.bincount(place, p), np.bincount(place, 1 - p)
+    half_wins = present @ (2 * (np.cumsum(absent) - absent) + absent) - p @ (1 - p)
+    pairs = p.sum() * (1 - p).sum() - p @ (1 - p)  # no entry forms a pair with itself
+    return float(half_wins / (2 * pairs)) if pairs > 1e-12 else float("nan")
 
 
 def half_wins_over(left: NDArray[Any], right: NDArray[Any]) -> int:

@@ -18,8 +18,8 @@ from plurilabel._core.base import LabelMatrix
 from plurilabel._core.blocks import dense, row_blocks
 from plurilabel._core.unknown import UnknownLabels
 from plurilabel.metrics._auc import stored_by_label
+from plurilabel.metrics._counts import confusion
 from plurilabel.metrics._inputs import ScoreMatrix, Terms, blocks, split_known
-from plurilabel.metrics._label_sets import confusion
 from plurilabel.metrics._registry import Measure
 
 _WEIGHTS = 2**22  # entries of the matrices (samples, instances) held at a time: 32 MB
@@ -110,7 +110,7 @@ def _weighted_counts(W: FloatArray, Y: LabelMatrix, Z: LabelMatrix) -> list[Floa
     counts = [np.zeros((len(W), Y.shape[1])) for _ in range(3)]
     for rows in blocks(*Y.shape):
         y, z = dense(Y[rows]), dense(Z[rows])
-        for count, M in zip(counts, (y, z, y & z)):
+        for count, M in zip(counts, (y, z, y * z)):
             count += _product(W[:, rows], M.astype(np.float64))
     return counts
 
@@ -130,17 +130,22 @@ class _Column:
     The negatives are in ascending order of their scores; ``lower`` and ``upper`` are, for each
     positive, the numbers of negatives below it and not above it. ``unscored`` are the instances of
     the positives without a score, below all others. ``n_labels`` is the number of labels of an
-    instance, scored or not; None if all entries are scored.
+    instance, scored or not; None if all entries are scored. Entries with a soft label p are a
+    positive of weight p and a negative of weight 1 - p, which form no pair.
     """
 
     def __init__(
-        self, row: Array, score: Array, relevant: Array, unscored: Array, n_labels: int | None
+        self, row: Array, score: Array, p: Array, unscored: Array, n_labels: int | None
     ) -> None:
-        low, high = score[~relevant], score[relevant]
-        order = np.argsort(low, kind="stable")
-        low = low[order]
-        self.negative, self.positive = row[~relevant][order], row[relevant]
-        self.lower, self.upper = low.searchsorted(high, "left"), low.searchsorted(high, "right")
+        low, high = np.flatnonzero(p < 1), np.flatnonzero(p > 0)
+        low = low[np.argsort(score[low], kind="stable")]
+        self.negative, self.positive = row[low], row[high]
+        self.soft: Any = None
+        if p.dtype.kind == "f":
+            self.soft = 1 - p[low], p[high], row, p * (1 - p)
+        self.lower, self.upper = (
+            score[low].searchsorted(score[high], side) for side in ("left", "right")
+        )
         self.unscored, self.n_labels = unscored, n_labels
 
     def auc(self, W: FloatArray) -> FloatArray:
@@ -150,8 +155,12 @@ class _Column:
 
     def _auc(self, W: FloatArray) -> FloatArray:
         below = np.zeros((len(W), len(self.negative) + 1))
-        np.cumsum(W[:, self.negative], axis=1, out=below[:, 1:])
-        w = W[:, self.positive]
+        w0, w = W[:, self.negative], W[:, self.positive]
+        own: Any = 0.0  # what entries would win over themselves
+        if self.soft is not None:
+            absent, present, row, both = self.soft
+            w0, w, own = w0 * absent, w * present, _product(W[:, row], both)
+        np.cumsum(w0, axis=1, out=below[:, 1:])
         half_wins = np.einsum("ij,ij->i", w, below[:, self.lower] + below[:, self.upper])
         scored, unscored = w.sum(axis=1), W[:, self.unscored].sum(axis=1)
         positives = scored + unscored
@@ -159,7 +168,8 @@ class _Column:
         if self.n_labels is not None:
             negatives = self.n_labels * W.sum(axis=1) - positives
         half_wins += (2 * scored + unscored) * (negatives - below[:, -1])
-        return _ratio_or_nan(half_wins, 2 * positives * negatives)
+        pairs = positives * negatives - own
+        return _ratio_or_nan(half_wins - own, 2 * np.where(pairs > 1e-12, pairs, 0))
 
 
 def _columns_of(Y: LabelMatrix, S: ScoreMatrix) -> tuple[list[_Column], _Column]:
@@ -175,7 +185,7 @@ def _columns_of(Y: LabelMatrix, S: ScoreMatrix) -> tuple[list[_Column], _Column]
     else:
         known = ~dense(Y.unknown) if isinstance(Y, UnknownLabels) else np.ones(Y.shape, dtype=bool)
         label, row = np.nonzero(known.T)
-        score, relevant = S[row, label], dense(split_known(Y)[0])[row, label] == 1
+        score, relevant = S[row, label], dense(split_known(Y)[0])[row, label]
         ends = np.searchsorted(label, np.arange(Y.shape[1] + 1))
         unscored = sparse.csc_array(Y.shape)
         n_labels = None, None

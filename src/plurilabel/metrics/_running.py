@@ -19,9 +19,9 @@ from plurilabel._core.blocks import is_missing
 from plurilabel._core.limits import check_size
 from plurilabel._core.scores import check_count
 from plurilabel.metrics._auc import label_auc, mean_auc, pooled_auc
+from plurilabel.metrics._counts import count_sets
 from plurilabel.metrics._evaluate import Evaluation
-from plurilabel.metrics._label_sets import count_sets
-from plurilabel.metrics._ranking import Ranking, rank, worth_of
+from plurilabel.metrics._rank import Ranking, rank, worth_of
 from plurilabel.metrics._registry import Average, check_measures, get_measure
 
 Kind: TypeAlias = Literal["overall", "window", "fading"]

@@ -22,8 +22,9 @@ from sklearn.utils import check_array
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
-from plurilabel._core.base import check_labels, is_tags, tag_matrix
+from plurilabel._core.base import is_tags, tag_matrix
 from plurilabel._core.blocks import csr_of_rows
+from plurilabel._core.soft import soft_or_hard
 from plurilabel._core.unknown import known_part
 
 Ints: TypeAlias = NDArray[np.intp]
@@ -42,9 +43,9 @@ def label_sets(y: Any) -> sparse.csr_array:
         classes, code = np.unique(y, return_inverse=True)
         ones = np.ones(len(code), dtype=np.int8)
         return csr_of_rows(ones, code, ones, len(classes))
-    Y = check_labels(y, name="y")
-    if sparse.issparse(Y):
-        return Y
+    Y = soft_or_hard(y, name="y")
+    if sparse.issparse(Y) or Y.dtype.kind == "f":
+        return sparse.csr_array(Y)
     ones = Y.view(np.bool_)  # four times faster than SciPy's conversion
     columns = np.flatnonzero(ones) % max(Y.shape[1], 1)
     sizes = np.count_nonzero(ones, axis=1)
@@ -118,7 +119,27 @@ def _used_labels(Y: sparse.csr_array) -> sparse.csr_array:
     return Y[:, np.bincount(Y.indices, minlength=Y.shape[1]) > 0]
 
 
+def _deal_soft(Y: sparse.csr_array, sizes: Ints) -> Ints:
+    """Parts of rows with soft labels, which count as much as their probabilities."""
+    n, k, total = Y.shape[0], len(sizes), Y.sum(axis=0)
+    load, row_load = np.zeros((Y.shape[1], k)), np.zeros(k)  # got / want
+    step, part = 1 / np.outer(total, sizes / n), np.empty(n, dtype=np.intp)
+    for i in np.lexsort((np.arange(n), -(Y @ (n / total)))):  # many and rare labels first
+        inside = slice(Y.indptr[i], Y.indptr[i + 1])
+        labels, p = Y.indices[inside], Y.data[inside, None]
+        more = p * step[labels]
+        need = (p * (load[labels] + more / 2)).sum(axis=0) + row_load + 0.5 / sizes
+        j = part[i] = need.argmin()
+        load[labels, j] += more[:, j]
+        row_load[j] += 1 / sizes[j]
+        if row_load[j] > 1 - 0.5 / sizes[j]:
+            row_load[j] = np.inf  # full
+    return part
+
+
 def _deal_in_order(Y: sparse.csr_array, sizes: Ints) -> Ints:
+    if Y.dtype.kind == "f":
+        return _deal_soft(Y, sizes)
     # The sum of random numbers of its labels identifies a label set. Should two sets ever have the
     # same sum, they are dealt as if equal, a little less evenly.
     number = np.random.RandomState(0).randint(2**62, size=Y.shape[1], dtype=np.uint64)

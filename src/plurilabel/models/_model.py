@@ -392,6 +392,7 @@ class Model:
         sep: str | None = None,
         embeddings: str | os.PathLike[str] | Any = None,
         empty_labels: Literal["unknown", "absent"] | None = None,
+        soft: bool = False,
         sheet: str | None = None,
     ) -> ModelRows:
         """Read rows for the estimator.
@@ -410,6 +411,8 @@ class Model:
             Precomputed vectors of the rows, for a model that was trained with such.
         empty_labels : {"unknown", "absent"}, default=None
             Meaning of an empty cell in a label column, as for :func:`plurilabel.io.read_table`.
+        soft : bool, default=False
+            Whether labels may be probabilities, as for :func:`plurilabel.io.read_table`.
         sheet : str, default=None
             Name of the sheet of an Excel file.
 
@@ -424,6 +427,7 @@ class Model:
             sep=sep,
             embeddings=embeddings,
             empty_labels=empty_labels,
+            soft=soft,
             sheet=sheet,
         )
 

@@ -106,7 +106,7 @@ class CardinalityThreshold(ThresholdStrategy):
 
     def _fit(self, scores: Scores | None, Y: LabelMatrix) -> None:
         some_unknown = isinstance(Y, UnknownLabels)
-        total = float(Y.shares().sum()) * len(Y) if some_unknown else int(Y.sum(dtype=np.int64))
+        total = float(Y.shares().sum()) * len(Y) if some_unknown else Y.sum()
         self.cardinality_ = total / Y.shape[0]
         self.cut_ = None if scores is None or self.batch else cut_for_total(scores, total)
 

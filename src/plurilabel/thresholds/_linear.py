@@ -167,8 +167,8 @@ def best_cuts(scores: Scores, Y: LabelMatrix, margin: float) -> NDArray[np.float
         y = np.take_along_axis(dense(Y[rows]), order, axis=1)
         # Mistakes of a cut above the k lowest scores, k = 0..q, beyond those at k = 0: each label
         # that falls below the cut adds or removes one.
-        mistakes = np.zeros((len(f), q + 1), dtype=np.int64)
-        np.cumsum(np.where(y == 1, 1, -1), axis=1, out=mistakes[:, 1:])
+        mistakes = np.zeros((len(f), q + 1), np.result_type(y, np.int64))
+        np.cumsum(2 * y - 1, axis=1, out=mistakes[:, 1:])  # expected ones if labels are soft
         mistakes[:, 1:-1][f[:, 1:] == f[:, :-1]] = q + 1  # no room between equal scores
         if unknown is not None:
             mistakes[np.arange(q + 1) > size[:, np.newaxis]] = q + 1

@@ -73,7 +73,7 @@ class RCut(ThresholdStrategy):
         if self.r is not None and self.r > q:
             raise ValueError(f"r must be at most {q}, the number of labels, got {self.r}")
         some_unknown = isinstance(Y, UnknownLabels)
-        mean = int(round_half_up(Y.shares().sum() if some_unknown else Y.sum(dtype=np.int64) / n))
+        mean = int(round_half_up(Y.shares().sum() if some_unknown else Y.sum() / n))
         self.r_ = max(1, mean) if self.r is None else int(self.r)
 
     def _sets(self, scores: Scores) -> Sets:
@@ -192,7 +192,7 @@ class MetaLabeler(ThresholdStrategy):
 
     def _fit(self, scores: Scores, Y: LabelMatrix) -> None:
         scores, Y = complete_rows(scores, Y, "MetaLabeler")
-        sizes = Y.sum(axis=1, dtype=np.int64)
+        sizes = round_half_up(Y.sum(axis=1))  # soft labels: the expected size
         self.sizes_ = np.unique(sizes)
         self.estimator_, self.features_ = None, self.features
         if len(self.sizes_) > 1:

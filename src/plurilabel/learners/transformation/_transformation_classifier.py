@@ -77,6 +77,13 @@ class TransformationClassifier(MetaEstimatorMixin, ProbabilisticClassifier, Scor
         self._fit(checked, Y, **routed)
         return self
 
+    @property
+    def accepts_soft_labels(self) -> bool:
+        """Whether ``fit`` takes probabilities for 0 and 1: if ``estimator`` has weights."""
+        inner = self.estimator
+        nested = isinstance(inner, TransformationClassifier) and inner.accepts_soft_labels
+        return nested or has_fit_parameter(inner, "sample_weight")
+
     def _copies(self, X: Any, y: Any, params: dict[str, Any]) -> tuple[Any, Any, dict[str, Any]]:
         """Replace rows with soft labels by weighted copies, which stay in one fold."""
         rows, Y, weights = copied_rows(X, y, params.get("sample_weight"))

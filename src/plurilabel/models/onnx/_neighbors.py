@@ -21,6 +21,8 @@ def counted_neighbors(graph: Graph, learner: Any, x: Value) -> Answer:
         raise ValueError(f"{name} cannot be exported if it was fitted with unknown labels")
     if learner.fitted_params_.get("variant") is not None:
         raise ValueError(f"{name} can be exported with variant=None only")
+    if learner.Y_.dtype.kind == "f":
+        raise ValueError(f"{name} was trained on soft labels: it cannot be exported")
     k, q = learner.n_neighbors_, learner.n_labels_
     neighbors = nearest(graph, learner.index_, name, k, x)  # (n, k)
     graph.check_room(float(learner.Y_.shape[0]) * q)

@@ -213,6 +213,7 @@ turn, and measured on that fold).
     """
 
     _learns_from_known = True
+    _learns_from_soft = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "measure": [str],
         "portfolio": [StrOptions({"full", "quick"}), list, tuple],
@@ -277,7 +278,8 @@ turn, and measured on that fold).
         ----------
         X : array-like or sparse matrix of shape (n, d), data frame, or sequence of n texts
         y : 0/1 matrix of shape (n, q), dense, sparse or a data frame; or 1-D classes
-            NaN, None and NA are unknown labels.
+            NaN, None and NA are unknown labels. Numbers between 0 and 1 are probabilities;
+            measures are then expected values.
         groups : array-like of shape (n,), default=None
             Rows of one group, such as those of one patient, stay together in every split, here
             and in the learners. Without them, rows that are nearly equal to others make the
