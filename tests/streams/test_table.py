@@ -150,7 +150,7 @@ def test_memory_is_bounded():
 
 
 def test_words_are_hashed_to_a_fixed_number_of_features():
-    table = "note,tags\nsea and sun,a\nsun sun,b\n,a\n".encode()
+    table = b"note,tags\nsea and sun,a\nsun sun,b\n,a\n"
     named = [x for x, _ in TableStream(io.BytesIO(table), "tags", text=["note"], n_hashed=None)]
     assert set(named[0]) == {"note=sea", "note=and", "note=sun"} and not named[2]
     hashed = [x for x, _ in TableStream(io.BytesIO(table), "tags", text=["note"])]
