@@ -66,18 +66,19 @@ class LabelDescriptions(ProbabilisticClassifier, OutOfFoldWrapper):
     weights_ : ndarray of shape (q,)
         What a standard deviation of similarity adds to the log-odds of each label.
     slope_, intercept_ : float
-        The map from decision values to log-odds; 1 and 0 for probabilities.
+        What turns the log-odds or decision values of the classifier into calibrated log-odds.
     n_texts_ : int
         Number of labelled training texts.
     label_names_ : ndarray of shape (q,)
 
     Notes
     -----
-    The log-odds of label l are :math:`t_l + w \\frac{k}{m_l + k} s_l`, where t is the log-odds of
-    the classifier, m the number of training texts with the label, and s the cosine of text and
-    description, standardised over the training texts. The weight is the mean over 6 values of w
-    from 0 to 2 and 6 of k from 1 to 300, each pair counted by the likelihood of the out-of-fold
-    labels. If X holds no texts, w is 0.
+    The log-odds of label l are :math:`a t_l + b + w \\frac{k}{m_l + k} s_l`, where t is the
+    log-odds or decision value of the classifier, m the number of training texts with the label,
+    and s the cosine of text and description, standardised over the training texts. The line (a, b)
+    is a logistic regression of all labels on t, out of fold. The weight of s is the mean over 6
+    values of w from 0 to 2 and 6 of k from 1 to 300, each pair counted by the likelihood of the
+    out-of-fold labels. If X holds no texts, w is 0.
 
     A probability p of the classifier counts as (np + ½) / (n + 1), where n is the number of
     training texts: similarity can then make up for a label that the classifier has never seen.
@@ -186,13 +187,13 @@ class LabelDescriptions(ProbabilisticClassifier, OutOfFoldWrapper):
         filled, unknown = known_part(Y[:most])
         known = np.ones(filled.shape, bool) if unknown is None else ~dense(unknown)
         truth = dense(filled)[known] == 1
-        if self.response_method_ != "predict_proba" and len(np.unique(truth)) == 2:
-            line = LogisticRegression(C=1e6).fit(scores[:most][known].reshape(-1, 1), truth)
-            self.slope_, self.intercept_ = (
-                max(float(line.coef_[0, 0]), 0.0),
-                float(line.intercept_[0]),
-            )
-        odds, near = self._log_odds(scores[:most])[known], similar[rows[:most]]
+        odds = self._log_odds(scores[:most])[known]
+        if len(np.unique(truth)) == 2:
+            # else similarity would seem to help where the classifier is merely not sure enough
+            line = LogisticRegression(C=1e6).fit(odds.reshape(-1, 1), truth)
+            self.slope_ = max(float(line.coef_[0, 0]), 0.0)
+            self.intercept_ = float(line.intercept_[0])
+        odds, near = self.slope_ * odds + self.intercept_, similar[rows[:most]]
         weights = [w * k / (counts + k) for w, k in product(WEIGHTS, COUNTS)]
         signs = np.where(truth, 1, -1)
         fits = [log_expit(signs * (odds + (near * one)[known])).sum() for one in weights]
@@ -204,13 +205,15 @@ class LabelDescriptions(ProbabilisticClassifier, OutOfFoldWrapper):
             odds: Any = logit(1 / (self.n_labels_ + 1))
         else:
             odds = self._log_odds(self._estimator_scores(X))
+            odds = self.slope_ * odds + self.intercept_
         if self.weights_.any():
             odds = odds + self.weights_ * self._similarities(X)
         return expit(odds)
 
     def _log_odds(self, scores: Any) -> NDArray[np.float64]:
+        """Log-odds or decision values of the classifier."""
         if self.response_method_ != "predict_proba":
-            scores = expit(self.slope_ * np.clip(scores, -30, 30) + self.intercept_)
+            return np.clip(scores, -30, 30)
         # classifiers are sure of labels that all or none of their texts have; n texts do not
         # justify that
         n = self.n_texts_
