@@ -33,6 +33,7 @@ from plurilabel.io.shared import (
 from plurilabel.learners import learner_text, make_learner, set_seeds
 from plurilabel.learners.extreme import LabelTree, OneVsAllLinear
 from plurilabel.learners.lazy import MLkNN
+from plurilabel.learners.neural import MLFastText
 from plurilabel.learners.shared import wrapped
 from plurilabel.model_selection.shared import held_out_rows
 from plurilabel.models._model import Model, scores_or_none
@@ -45,6 +46,7 @@ from plurilabel.models._train_data import (
     column_notes,
     dense_if_small,
     guessed,
+    is_large_file,
     label_notes,
     read_data,
     text_columns,
@@ -58,6 +60,7 @@ from plurilabel.wrappers import AutoClassifier, ThresholdClassifier
 FOLDS = 3  # out-of-fold scores for a threshold: each fold is one more fit
 MOST_MODELS = 5000  # labels: up to this, many texts get a linear model for each
 MOST_COMPARED = 2.5e7  # rows times labels: up to this, learners are compared
+MOST_LINEAR = 3e8  # rows times labels: up to this, many texts get the more accurate linear models
 
 
 def train(
@@ -183,10 +186,17 @@ def train(
         from plurilabel.models._train_blocks import BlockTraining as kind
 
         reading |= {"scheduler": scheduler, "group": group, "time": time}
+    columns = {"text": text, "categorical": categorical}
+    blocks = None
+    if scheduler is None and report is None and is_large_file(data):
+        from plurilabel.models._train_texts import TextTraining, text_blocks
+
+        blocks = text_blocks(data, labels, {**columns, **reading}, words, (group, time))
+        kind = kind if blocks is None else TextTraining
     training = kind(
         threshold, holdout, refit, quick, time_limit, random_state, progress or (lambda _: None)
     )
-    training.exportable, training.report = exportable, report
+    training.exportable, training.report, training.found = exportable, report, blocks
     if exportable:
         _check_exportable(learner, words, threshold)
     model: Model = training.run(
@@ -194,7 +204,7 @@ def train(
         labels,
         learner,
         measure,
-        columns={"text": text, "categorical": categorical},
+        columns=columns,
         words=words,
         reading=reading,
         **rows,
@@ -236,6 +246,7 @@ class Training(Reporting):
     notes: dict[str, Any] = field(default_factory=dict)
     nonempty: bool = False
     report: Any = None  # where to write a page about the held-out rows
+    found: Any = None  # the blocks of a large file
     prefix: str = ""  # of the learner's parameters in the estimator
     started: float = field(default_factory=monotonic)
 
@@ -269,9 +280,17 @@ class Training(Reporting):
         if self.automatic is not None:
             learned = clone(self.automatic).set_params(encoder=None)  # the columns are told apart
         self.notes.setdefault("learner", learner_text(learned))
-        found = self.model(rows_digest(self.data.X, self.data.Y), sep=reading.get("sep"))
-        found.notes["data"]["marks"] = row_marks(self.data.X)
+        found = self.model(self.digest(), sep=reading.get("sep"))
+        found.notes["data"]["marks"] = self.marks()
         return found
+
+    def digest(self) -> str:
+        """Digest of all rows and their labels."""
+        return rows_digest(self.data.X, self.data.Y)
+
+    def marks(self) -> list[int]:
+        """Hashes by which some of the rows are recognised."""
+        return row_marks(self.data.X)
 
     # data -------------------------------------------------------------------------------------
 
@@ -373,12 +392,9 @@ class Training(Reporting):
         if n * q > MOST_COMPARED:
             many = f"since {n:,} rows and {q:,} labels are too many to compare"
             if self.has_sparse_features():  # on words, linear models are ahead of neighbours
-                trees = q > MOST_MODELS
-                self.tell(
-                    "plan", f"Learner: {'label trees' if trees else 'linear models'}, {many}"
-                )
-                seed = self.random_state
-                return self.prepare(LabelTree(random_state=seed) if trees else OneVsAllLinear())
+                learner = self.large_learner(n, q)
+                self.tell("plan", f"Learner: {type(learner).__name__}, {many}")
+                return self.prepare(learner)
             self.tell("plan", f"Learner: ML-kNN, {many}")
             return self.prepare(make_pipeline(StandardScaler(), MLkNN(10)))
         left = self.left(0.7)
@@ -396,6 +412,14 @@ class Training(Reporting):
         )
         self.estimator = self.automatic
         return "" if self.threshold is None else self.strategy or "the learner's own cut"
+
+    def large_learner(self, n: int, q: int) -> Any:
+        """The learner for so many texts and labels that none are compared."""
+        if q > MOST_MODELS:
+            return LabelTree(random_state=self.random_state)
+        if n * q <= MOST_LINEAR or self.exportable:
+            return OneVsAllLinear()
+        return MLFastText(min(300, max(100, q // 3)), random_state=self.random_state)
 
     def prepare(self, learner: Any) -> str:
         """Put around a learner, or a search, what the data need; returns the threshold as text."""
