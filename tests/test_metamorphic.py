@@ -57,6 +57,7 @@ DEPENDS_ON_ROW_ORDER = {
     "subsample=": "samples are drawn by row number",
     "validation_fraction=": "what is held out is drawn by row number",
     "BPMLL": "batches are drawn by row number",
+    "MLFastText": "batches are drawn by row number",
     "INSDIF": "the first medoids are drawn by row number",
     "MIMLNN": "the first medoids are drawn by row number",
     "MIMLSVM": "the first medoids are drawn by row number",
@@ -80,6 +81,7 @@ DEPENDS_ON_LABEL_ORDER = {  # RAkEL has models of all pairs of these few labels
     "splits='label'": "the forest of each label is drawn by column number",
     "StreamClassifierChain": "the order of the chain is that of the columns",
     "BPMLL": "the first weights are drawn by column number",
+    "MLFastText": "the first weights are drawn by column number",
     "MLROS": "rows are drawn label by label",
 }
 DEPENDS_ON_ORIGIN = {
@@ -89,6 +91,7 @@ DEPENDS_ON_ORIGIN = {
     "OneVsAllLinear": "the intercept is a feature like others, or rows have length one",
     "LabelTree": "the intercept is a feature like others, or rows have length one",
     "LabelEmbedding": "rows have length one",
+    "MLFastText": "rows have length one",
     "cosine": "directions depend on the origin",
     "MLDecisionTree": "scikit-learn's trees read single precision",
     "MLRandomForest": "scikit-learn's trees read single precision",
@@ -107,6 +110,7 @@ SINGLE = {  # where single precision is close, not equal: how close
     "RankSVM": 1e-6,
     "SVC": 1e-4,
     "BPMLL": 1e-4,
+    "MLFastText": 1e-3,
 }
 
 

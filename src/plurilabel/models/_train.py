@@ -28,6 +28,7 @@ from plurilabel.io.shared import imputer, is_dense, kinds_text, uncentred
 from plurilabel.learners import learner_text, make_learner, set_seeds
 from plurilabel.learners.extreme import LabelTree, OneVsAllLinear
 from plurilabel.learners.lazy import MLkNN
+from plurilabel.learners.neural import MLFastText
 from plurilabel.learners.shared import wrapped
 from plurilabel.model_selection.shared import held_out_rows
 from plurilabel.models._model import Model, scores_or_none
@@ -40,6 +41,7 @@ from plurilabel.models._train_data import (
     column_notes,
     dense_if_small,
     guessed,
+    is_large_file,
     label_notes,
     read_data,
     text_columns,
@@ -52,8 +54,9 @@ from plurilabel.wrappers import AutoClassifier, ThresholdClassifier
 
 FOLDS = 3  # for the out-of-fold scores of a threshold
 MOST_MODELS = 5000  # labels up to which large sparse data get a linear model per label
-NOT_CENTERED = "Note: StandardScaler does not center, since the features are sparse"
+MOST_LINEAR = 3e8  # rows times labels up to which many texts get the more accurate linear models
 MOST_COMPARED = 2.5e7  # rows times labels up to which learners are compared
+NOT_CENTERED = "Note: StandardScaler does not center, since the features are sparse"
 
 
 def train(
@@ -175,8 +178,14 @@ def train(
     if exportable:
         _check_exportable(learner, words, threshold)
     kind: Any = Training
+    given_kinds, rows, blocks = {"text": text, "categorical": categorical}, (group, time), None
     if scheduler is not None:
         from plurilabel.models._train_blocks import BlockTraining as kind
+    elif report is None and is_large_file(data):
+        from plurilabel.models._train_texts import TextTraining, text_blocks
+
+        blocks = text_blocks(data, labels, {**given_kinds, **reading}, words, rows)
+        kind = kind if blocks is None else TextTraining
     training: Training = kind(
         threshold=threshold,
         holdout=holdout,
@@ -188,9 +197,10 @@ def train(
         exportable=exportable,
         report=report,
         scheduler=scheduler,
+        found=blocks,
         words=words,
-        given_kinds={"text": text, "categorical": categorical},
-        rows=(group, time),
+        given_kinds=given_kinds,
+        rows=rows,
         reading=reading,
     )
     return training.run(data, labels, learner, measure)
@@ -235,6 +245,7 @@ class Training(Reporting):
     guessing: Any = field(default_factory=dict)
     notes: dict[str, Any] = field(default_factory=dict)
     nonempty: bool = False
+    found: Any = None  # the blocks of a large file
     prefix: str = ""  # of the learner's parameters in the estimator
     started: float = field(default_factory=monotonic)
 
@@ -266,9 +277,17 @@ class Training(Reporting):
         if self.automatic is not None:
             learned = clone(self.automatic).set_params(encoder=None)
         self.notes.setdefault("learner", learner_text(learned))
-        found = self.model(rows_digest(self.data.X, self.data.Y), sep=self.reading.get("sep"))
-        found.notes["data"]["marks"] = row_marks(self.data.X)
+        found = self.model(self.digest(), sep=self.reading.get("sep"))
+        found.notes["data"]["marks"] = self.marks()
         return found
+
+    def digest(self) -> str:
+        """Digest of all rows and their labels."""
+        return rows_digest(self.data.X, self.data.Y)
+
+    def marks(self) -> list[int]:
+        """Hashes by which some of the rows are recognised."""
+        return row_marks(self.data.X)
 
     # data -------------------------------------------------------------------------------------
 
@@ -367,12 +386,9 @@ class Training(Reporting):
         if n * q > MOST_COMPARED:
             many = f"since {n:,} rows and {q:,} labels are too many to compare"
             if self.has_sparse_features():  # linear models are better than neighbors on words
-                trees = q > MOST_MODELS
-                self.tell(
-                    "plan", f"Learner: {'label trees' if trees else 'linear models'}, {many}"
-                )
-                seed = self.random_state
-                return self.prepare(LabelTree(random_state=seed) if trees else OneVsAllLinear())
+                learner = self.large_learner(n, q)
+                self.tell("plan", f"Learner: {type(learner).__name__}, {many}")
+                return self.prepare(learner)
             self.tell("plan", f"Learner: ML-kNN, {many}")
             return self.prepare(make_pipeline(StandardScaler(), MLkNN(10)))
         left = self.left(0.7)
@@ -390,6 +406,14 @@ class Training(Reporting):
         )
         self.estimator = self.automatic
         return "" if self.threshold is None else self.strategy or "the learner's own threshold"
+
+    def large_learner(self, n: int, q: int) -> Any:
+        """The learner for so many texts and labels that none are compared."""
+        if q > MOST_MODELS:
+            return LabelTree(random_state=self.random_state)
+        if n * q <= MOST_LINEAR or self.exportable:
+            return OneVsAllLinear()
+        return MLFastText(min(300, max(100, q // 3)), random_state=self.random_state)
 
     def prepare(self, learner: Any) -> str:
         """Wrap a learner or search in what the data need; return the threshold as text."""

@@ -20,6 +20,7 @@ from plurilabel._core.writable import not_writable
 from plurilabel.io.shared import as_table, in_order, is_table, is_texts
 
 FEWEST_HELD_OUT = 10  # rows needed to hold some out
+MOST_BYTES = 2**26  # size up to which a CSV file of texts is read as a whole
 MOST_DENSE = 1e7  # rows times labels up to which labels are made dense
 MOST_SCORES = 5e7  # rows times labels up to which the constant prediction has scores
 
@@ -32,6 +33,12 @@ def check_report(report: Any, holdout: float | None) -> None:
     place = Path(report)
     if why := "it is a folder" if place.is_dir() else not_writable(place.parent):
         raise ValueError(f"report cannot be written to {place}: {why}")
+
+
+def is_large_file(data: Any) -> bool:
+    """Whether data are a CSV file that may be read in blocks."""
+    is_file = isinstance(data, str | os.PathLike) and os.path.isfile(data)
+    return is_file and os.path.getsize(data) > MOST_BYTES and io.file_format(data) == "csv"
 
 
 def are_names(labels: Any) -> bool:

@@ -1,4 +1,4 @@
-"""Neural networks for several labels: BP-MLL, and its loss for your own networks.
+"""Neural networks for several labels: BP-MLL, its loss for your own networks, word vectors.
 
 The package imports without torch and without Keras; what needs one of them says so when it is
 used.
@@ -6,8 +6,9 @@ used.
 
 from typing import TYPE_CHECKING, Any
 
-from plurilabel._core.roster import Learner, publish
+from plurilabel._core.roster import EQUIVALENCE, Learner, publish
 from plurilabel.learners.neural._bpmll import BPMLL
+from plurilabel.learners.neural._fasttext import MLFastText
 from plurilabel.learners.neural._keras import bp_mll_loss
 
 if TYPE_CHECKING:
@@ -17,7 +18,14 @@ if TYPE_CHECKING:
         pairwise_exponential_loss,
     )
 
-__all__ = ["BPMLL", "BPMLLLoss", "asymmetric_loss", "bp_mll_loss", "pairwise_exponential_loss"]
+__all__ = [
+    "BPMLL",
+    "BPMLLLoss",
+    "MLFastText",
+    "asymmetric_loss",
+    "bp_mll_loss",
+    "pairwise_exponential_loss",
+]
 
 
 ROSTER = {
@@ -32,6 +40,13 @@ ROSTER = {
         },
         needs="torch",
         unweighted="batches are drawn from the rows",
+    ),
+    "MLFastText": Learner(
+        {
+            "MLFastText(10, random_state=0)": dict.fromkeys(
+                EQUIVALENCE, "a repeated instance is in several batches"
+            )
+        }
     ),
 }
 
