@@ -399,7 +399,7 @@ class Training(Reporting):
             threshold="constant" if self.threshold == "none" else self.threshold,
             leave_out=exportable if self.exportable else None,
             time_limit=None if left is None else max(left, 1e-9),
-            cv=self.folds(3 if self.quick else 5) if self.quick or self.data.ordered else None,
+            cv=self.folds(3 if self.quick else 5) if self.data.ordered else None,
             encoder=self.encoder(None),
             progress=lambda *so_far: self.tick(*so_far),  # a method would be copied
             random_state=self.random_state,
