@@ -16,6 +16,11 @@ from plurilabel import (
 
 distributed = pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
 
+# joblib's own cache of what it has sent forgets an entry twice if two threads race for it
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:.*_WeakKeyDictionary.*:pytest.PytestUnraisableExceptionWarning"
+)
+
 rng = np.random.default_rng(0)
 X = rng.normal(size=(80, 5))
 Y = (X[:, :4] + 0.5 * rng.normal(size=(80, 4)) > 0).astype(np.int8)
