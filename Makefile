@@ -6,7 +6,7 @@ PIP := -m pip install --quiet --disable-pip-version-check --editable
 # two test processes on two cores: threads of BLAS would only get in each other's way
 PYTEST := -m pytest -n 2 --dist worksteal
 
-.PHONY: run test lint test-oldest docs wheel reproduce bench clean
+.PHONY: run test lint test-oldest docs wheel reproduce bench speed clean
 
 run: .venv/.run
 	$(BIN)/plurilabel demo --out out
@@ -44,7 +44,12 @@ wheel:
 reproduce: .venv/.test
 	$(BIN)/python -m benchmarks reproduce --out docs
 
-bench: .venv-bench/.ready
+# A few ratios to peers beside those of the last kept run: what has become slower?
+bench: .venv/.test
+	$(BIN)/python -m benchmarks guard
+
+# Every comparison with other libraries: docs/benchmarks.md.
+speed: .venv-bench/.ready
 	.venv-bench/bin/python -m benchmarks speed
 
 .venv/.run: pyproject.toml

@@ -340,3 +340,23 @@ def test_simulated_workers_have_as_much_to_do_as_real_ones():
     slow = replace(CORE, network=1e3)
     waited = simulate(graph_of_tasks(400_000, 128, 10, 4, 10_000, slow), 4, slow)
     assert waited.hours > four.moved / 4 / slow.network / 3600
+
+
+def test_a_ratio_that_doubles_fails_and_one_that_grows_is_named(tmp_path):
+    from benchmarks.pages import guard
+
+    words = [guard.judged(ratio, 0.5) for ratio in (0.3, 0.54, 0.6, 1.0)]
+    assert words == ["", "", "slower", "FAILED"]
+    assert guard.judged(0.5, None) == "new"
+    path = tmp_path / "kept.jsonl"
+    assert guard.last_kept(path) == {}
+    path.write_text('{"ratios": {"a": 1.0}}\n{"ratios": {"a": 2.0}}\n')
+    assert guard.last_kept(path) == {"a": 2.0}
+    assert guard.last_kept()  # what `make bench` compares with
+
+
+def test_ratios_take_the_least_time_of_both():
+    from benchmarks.pages import guard
+
+    ours, theirs = iter([9.0, 2.0, 4.0]), iter([9.0, 8.0, 1.0])
+    assert guard.measured((lambda: next(ours), lambda: next(theirs)), turns=2) == 2.0

@@ -53,7 +53,7 @@ our measures for all libraries.
 """
 DETAILS = """## Details
 
-Measured by `make bench`, which writes `benchmarks/results/speed.json`. Click to open."""
+Measured by `make speed`, which writes `benchmarks/results/speed.json`. Click to open."""
 
 
 def write_page(results: dict[str, Any], folder: Path) -> None:

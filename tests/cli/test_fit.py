@@ -195,7 +195,7 @@ def test_too_many_labels_to_compare_learners(run, mails, tmp_path, monkeypatch):
     table = tmp_path / "texts.csv"
     table.write_text("text,tags\n" + "a cat,pets\nthe bank,money\n" * 40)
     given = ("--labels", "tags", "--text", "text", "-o", tmp_path / "t.skops")
-    assert "Learner: linear models, since 64 rows" in run("fit", table, *given).out
+    assert "Learner: OneVsAllLinear, since 64 rows" in run("fit", table, *given).out
 
 
 def test_a_learner_with_its_own_imputer_keeps_it(run, mails, tmp_path):
