@@ -195,7 +195,7 @@ def test_too_many_labels_to_compare_learners(run, mails, tmp_path, monkeypatch):
     table = tmp_path / "texts.csv"
     table.write_text("text,tags\n" + "a cat,pets\nthe bank,money\n" * 40)
     given = ("--labels", "tags", "--text", "text", "-o", tmp_path / "t.skops")
-    assert "Learner: linear models, since 64 rows" in run("fit", table, *given).out
+    assert "Learner: OneVsAllLinear, since 64 rows" in run("fit", table, *given).out
 
 
 def test_a_learner_with_its_own_imputer_keeps_it(run, mails, tmp_path):
@@ -418,4 +418,4 @@ def test_labels_that_are_not_known(run, tmp_path):
     assert "unknown labels" in page and f" {hidden} |" in page and "## Calibration" in page
     frame.replace({"sea": {0: pd.NA}, "sun": {0: pd.NA}}).to_csv(train, index=False)
     no = run("fit", train, "--labels", "sea,sun", "-o", tmp_path / "no.skops")
-    assert "say what it means with --empty-labels absent or --empty-labels unknown" in no.err
+    assert "use --empty-labels absent or --empty-labels unknown" in no.err

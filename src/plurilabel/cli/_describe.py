@@ -15,7 +15,7 @@ from plurilabel.cli._data import data_options, find
 @click.argument("data", metavar="NAME|FILE")
 @data_options
 @click.option(
-    "--top", type=click.IntRange(0), default=10, show_default=True,
+    "--top", type=click.IntRange(0), default=10,
     help="Number of labels and label sets to show.",
 )  # fmt: skip
 @click.option(

@@ -160,13 +160,7 @@ class Answers:
     """Predictions of a model as columns: tags, and optionally scores."""
 
     def __init__(
-        self,
-        model: Model,
-        *,
-        scores: bool,
-        top: int | None,
-        kind: str,
-        digits: int | None = None,
+        self, model: Model, *, scores: bool, top: int | None, kind: str, digits: int | None = None
     ) -> None:
         import numpy as np
 
@@ -244,7 +238,6 @@ class Answers:
         return columns
 
     def _rounded(self, scores: Any) -> list[float]:
-        """Round scores to the digits."""
         if self.digits is None:
             return scores.tolist()
         return [float(f"{score:.{self.digits}g}") for score in scores.tolist()]

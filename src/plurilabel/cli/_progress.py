@@ -39,7 +39,6 @@ class Steps:
         self._step = ExitStack()
 
     def __call__(self, event: TrainingEvent) -> None:
-        """Print an event."""
         if event.kind == "step":
             self._step.enter_context(self.step(event.text, seconds=event.seconds))
         elif event.kind == "end":
