@@ -61,7 +61,6 @@ class Insight:
         return n > 1 and n * q <= MOST_CELLS and self.service.method is not None
 
     def view(self) -> View:
-        """The view of the current version."""
         if not self.possible:
             problem = "no rows to show: start the service with data that have at most"
             raise BadInput(f"{problem} {MOST_CELLS:,.0f} label values", status=404)

@@ -140,11 +140,7 @@ def run(
 
 @contextmanager
 def running(
-    service: Service,
-    *,
-    port: int = 0,
-    token: str | None = None,
-    limits: Limits | None = None,
+    service: Service, *, port: int = 0, token: str | None = None, limits: Limits | None = None
 ) -> Iterator[str]:
     """Serve on this machine while other code runs, as in a notebook.
 
@@ -352,10 +348,7 @@ class LimitedProtocol(HttpToolsProtocol):
         self.transport.write(head.encode() + content)
 
 
-_TOO_LARGE = (
-    f"the headers must have at most {MOST_HEAD:,} bytes and {MOST_HEADERS} lines",
-    431,
-)
+_TOO_LARGE = (f"the headers must have at most {MOST_HEAD:,} bytes and {MOST_HEADERS} lines", 431)
 
 
 async def _too_many(scope: Any, receive: Any, send: Any) -> None:
