@@ -83,10 +83,6 @@ def _is_plain(name: str) -> bool:
     return name.startswith(("builtins.", "numpy.")) and name not in trusted_types()
 
 
-def _is_function(name: str) -> bool:
-    return name.startswith(("numpy.", "scipy.")) and name not in trusted_types()
-
-
 def _one_of(*names: str) -> Callable[[str], bool]:
     return lambda name: name in names
 
@@ -96,7 +92,9 @@ _BUILT: dict[str, Callable[[str], bool]] = {
     "ConstructorFromReduceNode": _one_of("builtins.range"),
     "DTypeNode": _one_of("numpy.dtype"),
     "DictNode": _one_of("builtins.dict", "collections.OrderedDict"),
-    "FunctionNode": _is_function,
+    "FunctionNode": lambda name: (
+        name.startswith(("numpy.", "scipy.")) and name not in trusted_types()
+    ),
     "JsonNode": lambda _name: True,
     "ListNode": _one_of("builtins.list"),
     "LossNode": lambda name: name.startswith(

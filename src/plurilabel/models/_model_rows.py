@@ -95,7 +95,12 @@ def _as_in_training(model: Model, rows: ModelRows, kinds: dict[str, str]) -> Mod
         X = sparse.csr_array(rows.X) if model.sparse_features else dense(rows.X)
         return rows._replace(X=_array(X, len(model.feature_names), _names_in(model)))
     unknown, remarks = _unknown_words(model.encoder, rows.X, kinds)
-    return rows._replace(remarks=[*_unseen(model.encoder, rows.X), *remarks], unknown=unknown)
+    unseen = [
+        f"column {column!r} has values that were not seen in training and are encoded as "
+        f"zeros: {_quoted(values)}"
+        for column, values in unseen_categories(model.encoder, rows.X).items()
+    ]
+    return rows._replace(remarks=[*unseen, *remarks], unknown=unknown)
 
 
 # rows in memory -------------------------------------------------------------------------------
@@ -253,14 +258,6 @@ def row_texts(X: Any, texts: Any) -> list[str] | None:
 
 
 # remarks --------------------------------------------------------------------------------------
-
-
-def _unseen(encoder: io.TableEncoder, X: Any) -> list[str]:
-    return [
-        f"column {column!r} has values that were not seen in training and are encoded as "
-        f"zeros: {_quoted(values)}"
-        for column, values in unseen_categories(encoder, X).items()
-    ]
 
 
 def _unknown_words(

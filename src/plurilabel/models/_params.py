@@ -38,10 +38,6 @@ def _is(pattern: str) -> Callable[[str], bool]:
     return lambda text: re.fullmatch(pattern, text) is not None
 
 
-def _is_any(_text: str) -> bool:
-    return True
-
-
 _TEXT: dict[str, Callable[[str], bool]] = {
     # names of steps, columns, categories and words, which are only compared and shown
     **dict.fromkeys(
@@ -53,7 +49,7 @@ _TEXT: dict[str, Callable[[str], bool]] = {
             "text", "transform_input", "transformer_list", "transformer_weights", "transformers",
             "vocabulary", "written",
         ),
-        _is_any,
+        lambda _: True,
     ),
     # names of measures, metrics and methods, which are looked up in a table
     **dict.fromkeys(
@@ -154,18 +150,14 @@ def _refused(owner: Any, name: str, value: Any) -> Iterator[str]:
         return
     constraints = getattr(owner, "_parameter_constraints", {}).get(name, ())
     words, is_right = option_words(constraints), _TEXT.get(name)
+    takes_ufuncs = owner is FunctionTransformer and name in ("func", "inverse_func")
     for entry in _leaves(value):
         if isinstance(entry, str):
             known = entry in words or entry == default or (is_right and is_right(entry))
             if not known or entry in _NEVER.get(name, ()):
                 yield repr(entry)
-        elif not _is_function_here(owner, name, entry):
+        elif not (takes_ufuncs and isinstance(entry, np.ufunc)):
             yield f"the function {getattr(entry, '__name__', entry)!r}"
-
-
-def _is_function_here(owner: Any, name: str, function: Any) -> bool:
-    here = owner is FunctionTransformer and name in ("func", "inverse_func")
-    return here and isinstance(function, np.ufunc)
 
 
 def _leaves(value: Any) -> Iterator[Any]:

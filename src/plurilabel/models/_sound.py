@@ -51,11 +51,16 @@ def check_sound(estimator: Any) -> None:
         if isinstance(part, BaseEstimator):
             check_parameters(part)
         if sparse.issparse(part):
-            _checked(check_sparse, part)
+            try:
+                check_sparse(part)
+            except ValueError as error:
+                raise ValueError(f"{type(part).__name__} must be {error}") from None
         elif name.startswith("plurilabel."):
             check_fitted(part)
-        elif not _is_sound(part, name):
-            raise ValueError(f"{type(part).__name__} has indices out of bounds")
+        else:  # of scikit-learn; numpy checks bounds itself
+            checks = (check for start, check in _CHECKS.items() if name.startswith(start))
+            if not next(checks, lambda _: True)(part):
+                raise ValueError(f"{type(part).__name__} has indices out of bounds")
 
 
 def unchecked(estimator: Any, version: str = sklearn.__version__) -> str | None:
@@ -92,21 +97,6 @@ def parts_of(root: Any) -> Iterator[Any]:
 
 def _name(part: Any) -> str:
     return f"{type(part).__module__}.{type(part).__name__}"
-
-
-def _checked(check: Callable[[Any], None], part: Any) -> None:
-    try:
-        check(part)
-    except ValueError as error:
-        raise ValueError(f"{type(part).__name__} must be {error}") from None
-
-
-def _is_sound(part: Any, name: str) -> bool:
-    """Check a part of scikit-learn; numpy checks bounds itself."""
-    for start, check in _CHECKS.items():
-        if name.startswith(start):
-            return check(part)
-    return True
 
 
 # arrays ---------------------------------------------------------------------------------------
@@ -172,10 +162,6 @@ def _nodes_are_sound(tree: Any) -> bool:
     inner = tree.children_left != -1
     known = _are_below(tree.feature[inner], tree.n_features)
     return known and _lead_on(tree.children_left, tree.children_right, inner)
-
-
-def _tree_is_sound(part: Any) -> bool:
-    return "tree_" not in vars(part) or _takes(part, part)
 
 
 def _takes(tree: Any, owner: Any) -> bool:
@@ -343,7 +329,7 @@ _CHECKS: dict[str, Callable[[Any], bool]] = {
     "sklearn.preprocessing._label.": _words_are_sound,
     "sklearn.preprocessing._encoders.OneHotEncoder": _one_hot_is_sound,
     _NODES: _nodes_are_sound,
-    "sklearn.tree._classes.": _tree_is_sound,
+    "sklearn.tree._classes.": lambda tree: "tree_" not in vars(tree) or _takes(tree, tree),
     "sklearn.ensemble._forest.": _forest_is_sound,
     "sklearn.ensemble._gb.": _boosted_is_sound,
     "sklearn.ensemble._hist_gradient_boosting.gradient_boosting.": _histogram_is_sound,

@@ -42,14 +42,12 @@ def is_large_file(data: Any) -> bool:
 
 
 def are_names(labels: Any) -> bool:
-    """Whether labels are column names."""
     if isinstance(labels, list | tuple):
         return all(isinstance(name, str) for name in labels)
     return isinstance(labels, str)
 
 
 def are_paths(data: Any) -> bool:
-    """Whether data are several files."""
     if not isinstance(data, list | tuple) or not data:
         return False
     return all(isinstance(one, str | os.PathLike) and os.path.exists(one) for one in data)
@@ -136,7 +134,6 @@ def dense_if_small(Y: Any) -> Any:
 
 
 def text_columns(data: Dataset) -> list[str]:
-    """The columns of text of a table."""
     return [name for name, kind in data.kinds.items() if kind == "text"]
 
 

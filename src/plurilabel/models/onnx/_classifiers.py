@@ -188,7 +188,6 @@ def _support_vectors(graph: Graph, model: Any, x: Value, method: str) -> Value:
 
 
 def layers(graph: Graph, h: Value, network: Any, hidden: str, last: str) -> Value:
-    """The output of a network."""
     weights = list(zip(network.coefs_, network.intercepts_))
     for number, (W, b) in enumerate(weights, start=1):
         h = h @ W.astype(np.float64) + b[np.newaxis].astype(np.float64)

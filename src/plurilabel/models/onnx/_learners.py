@@ -285,10 +285,6 @@ def _responding(found: Answer, wrapper: Any) -> Answer:
     return found
 
 
-def _completed(graph: Graph, wrapper: ImputedLabels, x: Value) -> Answer:
-    return answer(graph, wrapper.estimator_, x)
-
-
 def _several_labels(graph: Graph, model: MLPClassifier, x: Value) -> Answer:
     if model.n_outputs_ < 2 or model.out_activation_ != "logistic":
         raise ValueError(f"{type(model).__name__} can be exported with several labels only")
@@ -304,7 +300,7 @@ LEARNERS: dict[type, Callable[[Graph, Any, Value], Answer]] = {
     ClassifierChain: _chain,
     DWMLkNN: counted_neighbors,
     EnsembleOfChains: _ensemble,
-    ImputedLabels: _completed,
+    ImputedLabels: lambda graph, wrapper, x: answer(graph, wrapper.estimator_, x),
     LabelPowerset: _powerset,
     MLDecisionTree: _trees,
     MLGradientBoosting: _boosted,

@@ -82,10 +82,6 @@ def _robust(_graph: Graph, step: RobustScaler, x: Value) -> Value:
     return x / _row(step.scale_) if step.with_scaling else x
 
 
-def _normalized(graph: Graph, step: Normalizer, x: Value) -> Value:
-    return unit_length(graph, step.norm, x)
-
-
 def _imputed(graph: Graph, step: SimpleImputer, x: Value) -> Value:
     try:
         fill = step.statistics_.astype(np.float64)
@@ -286,7 +282,7 @@ STEPS: dict[type, Callable[[Graph, Any, Value], Value]] = {
     FunctionTransformer: _identity,
     MaxAbsScaler: _max_abs,
     MinMaxScaler: _min_max,
-    Normalizer: _normalized,
+    Normalizer: lambda graph, step, x: unit_length(graph, step.norm, x),
     OneHotEncoder: _one_hot,
     RobustScaler: _robust,
     SimpleImputer: _imputed,

@@ -54,7 +54,6 @@ def counted_terms(graph: Graph, step: Any, texts: Value) -> Value:
 
 
 def weighted(graph: Graph, step: TfidfTransformer, counts: Value) -> Value:
-    """The output of a TfidfTransformer."""
     if step.sublinear_tf:
         # small counts by a table: the last bit of a logarithm depends on the library
         table = np.array([0.0, *(np.log(np.arange(1.0, SMALL)) + 1)])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
-from importlib import import_module
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from plurilabel._core.base import CUTS
 from plurilabel._core.blocks import dense
-from plurilabel._core.compat import versions
+from plurilabel._core.compat import import_extra, versions
 from plurilabel._core.records import write_atomic
 from plurilabel._core.words import file_size
 from plurilabel.models._model import Model
@@ -217,16 +216,6 @@ class Answer(NamedTuple):
     method: str
 
 
-def import_onnx() -> Any:
-    """Import onnx, or explain how to install it."""
-    try:
-        return import_module("onnx")
-    except ImportError:
-        raise ImportError(
-            "ONNX files need onnx: install it with `pip install 'plurilabel[onnx]'`"
-        ) from None
-
-
 def converter(
     converters: Mapping[type, Callable[..., Any]], part: Any, what: str = "", more: str = ""
 ) -> Callable[..., Any]:
@@ -275,7 +264,6 @@ class Value:
         return self.graph("Abs", self)
 
     def cast(self, dtype: Any) -> Value:
-        """Convert to another type."""
         to = self.graph.onnx.helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
         return self.graph("Cast", self, to=to)
 
@@ -320,7 +308,7 @@ class Graph:
     """
 
     def __init__(self, prefix: str = "") -> None:
-        self.onnx, self.prefix = import_onnx(), prefix
+        self.onnx, self.prefix = import_extra("onnx", "ONNX export", "onnx"), prefix
         self.nodes: list[Any] = []
         self.constants: list[Any] = []
         self.sparse_constants: list[Any] = []
@@ -341,14 +329,12 @@ class Graph:
         return Value(self, name)
 
     def __call__(self, operator: str, *inputs: Any, **attributes: Any) -> Value:
-        """Add a node with one output."""
         (output,) = self.node(operator, *inputs, outputs=1, **attributes)
         return output
 
     def node(
         self, operator: str, *inputs: Any, outputs: int, domain: str = "", **attributes: Any
     ) -> list[Value]:
-        """Add a node with several outputs."""
         values = [one if isinstance(one, Value) else self.constant(one) for one in inputs]
         results = [self._name(operator) for _ in range(outputs)]
         self.domains.add(domain)
@@ -395,7 +381,6 @@ class Graph:
             )
 
     def concat(self, parts: Sequence[Value]) -> Value:
-        """Matrices side by side."""
         return self("Concat", *parts, axis=1) if len(parts) > 1 else parts[0]
 
     def nonempty(self, sets: Value, scores: Value, q: int) -> Value:
