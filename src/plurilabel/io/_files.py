@@ -1,4 +1,4 @@
-"""Opening files: gzip is unpacked, errors name file and line, the suffix gives the format."""
+"""Open files, unpacking gzip; errors with file and line; formats by suffix."""
 
 from __future__ import annotations
 
@@ -182,7 +182,7 @@ class Format(NamedTuple):
     name: str
     suffixes: tuple[str, ...]
     read: Callable[..., Dataset] | None = None
-    has_labels: bool = False  # the format itself tells which columns are labels
+    has_labels: bool = False  # whether the format defines which columns are labels
     # rows for a model, from a path, its number of features and its label names
     further: Callable[[AnyPath, int, list[str]], Dataset] | None = None
     has_names: bool = True  # whether features and labels have names, or only an order

@@ -1,4 +1,4 @@
-"""From typed columns to numbers: scikit-learn's own encoders, chosen by the kind of a column."""
+"""Encode typed columns as numbers, with scikit-learn's encoders for each kind of column."""
 
 from __future__ import annotations
 
@@ -62,12 +62,12 @@ def column_transformer(
 
 
 def is_dense(words: Any) -> bool:
-    """Whether a transformer of texts makes dense vectors: an encoder, and not counts of words."""
+    """Whether a transformer of texts makes dense vectors instead of word counts."""
     return isinstance(words, TextEncoder)
 
 
 def _text_parts(texts: list[str]) -> list[str]:
-    """Names for the encoders of columns of text: scikit-learn takes none with two underscores."""
+    """Names for the encoders of text columns; scikit-learn rejects double underscores."""
     if len(texts) == 1:
         return ["text"]
     names = [f"text {name.replace('__', '_')}" for name in texts]
@@ -77,7 +77,7 @@ def _text_parts(texts: list[str]) -> list[str]:
 
 
 def imputer() -> SimpleImputer:
-    """Fill missing values with the median; with 0 where a column has no value at all.
+    """Impute missing values by the median, or by 0 in columns without any value.
 
     Examples
     --------
@@ -90,7 +90,7 @@ def imputer() -> SimpleImputer:
 
 
 def uncentred(learner: Any) -> bool:
-    """Set ``with_mean=False`` in all scalers, for sparse features; returns whether any changed.
+    """Set ``with_mean=False`` in all scalers, for sparse features; return whether any changed.
 
     Examples
     --------
@@ -116,24 +116,24 @@ def word_features(
     encoder: str | TextEncoder | None = None,
     sublinear: bool = False,
 ) -> Any:
-    """Make a transformer of texts, for ``words`` of :func:`table_encoder`.
+    """Make a transformer of texts, for the parameter ``words`` of :func:`table_encoder`.
 
     Parameters
     ----------
     ngrams : int, default=1
-        Sequences of up to so many words are features, too.
+        Maximum length of the sequences of words that are features.
     stop_words : "english" or sequence of str, default=None
         Words to ignore; "english" stands for scikit-learn's list.
     min_count : int, default=1
-        Words that occur in fewer rows are ignored.
+        Words in fewer rows are ignored.
     subwords : bool, default=False
-        Whether parts of words, of 3 to 5 letters, are features, too.
+        Whether to add parts of words, of 3 to 5 letters.
     encoder : str or encoder of :mod:`plurilabel.text`, default=None
-        Vectors in place of words, by a name as :func:`plurilabel.text.make_encoder` takes it.
-        ``"tfidf+"`` before the name for both beside each other; other parameters are for the
-        words, and need that.
+        Encodes texts as vectors instead of words: an encoder, or a name for
+        :func:`plurilabel.text.make_encoder`. With the prefix ``"tfidf+"``, words are features,
+        too; the other parameters are only for words.
     sublinear : bool, default=False
-        Whether a word that occurs k times in a text counts 1 + log k instead of k.
+        Whether to replace a term frequency k by 1 + log k.
 
     Returns
     -------
@@ -176,13 +176,13 @@ _CIRCLES = {"season": 365.2425, "weekday": 7.0, "hour": 24.0}
 
 
 class DateEncoder(TransformerMixin, BaseEstimator):
-    """Columns of dates as numbers: the year, and the season, weekday and hour on circles.
+    """Encode dates as numbers: the year, and the season, weekday and hour on circles.
 
-    The year is a decimal number, 2021.5 in the middle of 2021, for trends. Season (day of the
-    year), weekday and hour are points on circles, with a sine and a cosine, so that December is as
-    close to January as to November. A linear model can then tell any one weekday, and any run of
-    months or hours, from all others. Circles on which all training rows have the same place, such
-    as the hour of dates without a time, are left out. A missing date gives missing numbers.
+    The year is a decimal number, such as 2021.5 in the middle of 2021. Season (day of the year),
+    weekday and hour are encoded by a sine and a cosine, so that December is as close to January as
+    to November, and a linear model can separate any weekday or range of months or hours from the
+    others. Circles that do not vary in training, such as the hour of dates without a time, are
+    left out. A missing date gives missing numbers.
 
     Attributes
     ----------
@@ -190,7 +190,7 @@ class DateEncoder(TransformerMixin, BaseEstimator):
         Columns of the data frame that it was fitted on.
     n_features_in_ : int
     varies_ : ndarray of shape (n_features_in_, 3)
-        For each column, whether the circles of season, weekday and hour are used, as 0 and 1.
+        For each column, whether season, weekday and hour are used, as 0 and 1.
 
     See Also
     --------
@@ -265,7 +265,7 @@ class DateEncoder(TransformerMixin, BaseEstimator):
 
 
 def date_numbers(date: datetime, *, with_hour: bool) -> dict[str, float]:
-    """The numbers of one date, by the names that the encoder gives them after the column.
+    """The numbers of one date, by the suffixes of the encoder's feature names.
 
     Examples
     --------
