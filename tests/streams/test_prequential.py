@@ -329,7 +329,7 @@ def test_learners_that_differ_in_what_is_not_shown_are_others(tmp_path):
     trained = Silent(50)
     trained.learn_one(*next(iter(TREES)))
     for other in (Silent(51), trained):
-        with pytest.raises(ValueError, match="learners that differ"):
+        with pytest.raises(ValueError, match="a run with other learners"):
             prequential(TREES, other, "f1", **options)
     assert prequential(TREES, Silent(50), "f1", **options).n_rows == 600
 
