@@ -22,10 +22,7 @@ _INK, _QUIET, _BAR = "#1f2933", "#7b8794", "#2f6da8"
 
 
 def plot_description(
-    data: Dataset | Description | Any,
-    path: str | os.PathLike[str] | None = None,
-    *,
-    top: int = 30,
+    data: Dataset | Description | Any, path: str | os.PathLike[str] | None = None, *, top: int = 30
 ) -> Figure:
     """Plot how frequent the labels are and which of them occur together.
 

@@ -363,7 +363,7 @@ def _tag_blocks(
         if len(separators) > 1:
             got = " and ".join(map(repr, separators))
             problem = f"column {column!r} must have one separator between tags, got {got}"
-            raise ValueError(f"{problem}; say which with tag_sep=")
+            raise ValueError(f"{problem}; choose one with tag_sep=")
         tag_sep = separators[0] if separators else None
         if label_names is None:
             label_names = sorted({tag for tags, _ in found for tag in tags})

@@ -60,31 +60,7 @@ class CriticalDifferenceDiagram:
 def critical_difference_diagram(
     ranks: ArrayLike, names: Sequence[str], cd: float
 ) -> CriticalDifferenceDiagram:
-    """Compute the layout of a critical-difference diagram.
-
-    :func:`plot_critical_difference` draws it with matplotlib, and :func:`write_report` as SVG.
-
-    Parameters
-    ----------
-    ranks : array-like of shape (learners,)
-        Average ranks, from :func:`average_ranks`; the best is on the left.
-    names : sequence of str
-    cd : float
-        Critical difference, from :func:`nemenyi`.
-
-    Returns
-    -------
-    CriticalDifferenceDiagram
-
-    Examples
-    --------
-    >>> from plurilabel.evaluation import critical_difference_diagram
-    >>> diagram = critical_difference_diagram([1.5, 2.0, 2.5], ["forest", "chain", "kNN"], cd=0.6)
-    >>> [text for style, *_, text in diagram.texts if style == "name"]
-    ['forest', 'chain', 'kNN']
-    >>> [style for style, _ in diagram.lines].count("clique")
-    2
-    """
+    """Compute the layout of a diagram, which matplotlib draws, and reports as SVG."""
     r = np.asarray(ranks, dtype=np.float64)
     if r.ndim != 1 or len(r) < 2 or not np.isfinite(r).all():
         raise ValueError("ranks must be a list of at least two finite numbers")
@@ -157,8 +133,11 @@ def plot_critical_difference(
 
     Parameters
     ----------
-    ranks, names, cd :
-        As in :func:`critical_difference_diagram`.
+    ranks : array-like of shape (learners,)
+        Average ranks, from :func:`average_ranks`; the best is on the left.
+    names : sequence of str
+    cd : float
+        Critical difference, from :func:`nemenyi`.
     path : path, optional
         File to write the figure to, in the format of its suffix.
     ax : matplotlib Axes, optional

@@ -34,14 +34,7 @@ from plurilabel.wrappers import AutoClassifier
 
 
 def named_learners(learners: Any) -> dict[str, Any]:
-    """Unfitted copies of learners by name, from any form that :func:`compare` accepts.
-
-    Examples
-    --------
-    >>> from plurilabel import BRkNN, MLkNN
-    >>> list(named_learners([MLkNN(7), MLkNN(9), BRkNN()]))
-    ['MLkNN(n_neighbors=7)', 'MLkNN(n_neighbors=9)', 'BRkNN']
-    """
+    """Unfitted copies of learners by name, from any form that :func:`compare` accepts."""
     if isinstance(learners, Mapping):
         table = {str(name): _learner(one) for name, one in learners.items()}
     elif isinstance(learners, str):
@@ -78,14 +71,7 @@ def _learner(given: Any) -> Any:
 
 
 def short_name(learner: Any) -> str:
-    """Name of a learner: its class, the steps of a pipeline, or the learner of a search.
-
-    Examples
-    --------
-    >>> from plurilabel.learners import make_learner
-    >>> short_name(make_learner("StandardScaler | MLkNN(n_neighbors=[5, 7])"))
-    'StandardScaler | MLkNN (search)'
-    """
+    """Name of a learner: its class, the steps of a pipeline, or the learner of a search."""
     if isinstance(learner, Pipeline):
         return " | ".join(short_name(step) for _, step in learner.steps)
     searched = hasattr(learner, "param_grid") or hasattr(learner, "param_distributions")
@@ -142,15 +128,7 @@ def _takes_words(part: Any) -> bool:
 
 
 def named_datasets(given: Any) -> dict[str, Dataset]:
-    """Datasets by name, from any form that :func:`compare` accepts.
-
-    Examples
-    --------
-    >>> named_datasets("digits")
-    {'digits': Dataset 'digits': 1797 instances, 64 features, 7 labels}
-    >>> list(named_datasets([([[0.0], [1.0]], [[1, 0], [0, 1]])]))
-    ['data']
-    """
+    """Datasets by name, from any form that :func:`compare` accepts."""
     table: dict[str, Dataset] = {}
     if isinstance(given, Mapping):
         table = {str(name): _dataset(one, str(name)) for name, one in given.items()}

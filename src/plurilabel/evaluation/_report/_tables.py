@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -67,44 +66,9 @@ class MeasureTable:
     close: NDArray[np.bool_]
 
 
-def measure_tables(
-    results: Results, measures: Sequence[str] | None = None
-) -> dict[str, MeasureTable]:
-    """Tables of a comparison: means, deviations, ranks, and the best of each dataset.
-
-    Parameters
-    ----------
-    results : Results
-    measures : sequence of str, optional
-        By default all measures of the comparison.
-
-    Returns
-    -------
-    dict of str to MeasureTable
-        By measure.
-
-    Examples
-    --------
-    >>> from plurilabel.evaluation import Results, measure_tables
-    >>> plan = {"protocol": {"measures": ["hamming_loss"]}, "datasets": {"toy": {}},
-    ...         "learners": {"MLkNN": {}, "BRkNN": {}, "HOMER": {}}}
-    >>> cells = [
-    ...     {"dataset": "toy", "learner": learner, "repeat": 0, "fold": fold, "status": "ok",
-    ...      "scores": {"hamming_loss": loss}}
-    ...     for learner, values in {"MLkNN": (0.3, 0.1), "BRkNN": (0.4, 0.2)}.items()
-    ...     for fold, loss in enumerate(values)
-    ... ]
-    >>> table = measure_tables(Results(plan, cells))["hamming_loss"]
-    >>> print(f"{table.title} {table.arrow}")
-    Hamming loss ↓
-    >>> table.means
-    array([[0.2, 0.3, nan]])
-    >>> table.best
-    array([[ True, False, False]])
-    >>> print(table.absent[0, 2])
-    not run
-    """
-    names = list(results.measures if measures is None else measures)
+def measure_tables(results: Results) -> dict[str, MeasureTable]:
+    """The tables of a comparison, by measure."""
+    names = results.measures
     if not names:
         return {}
     # all measures at once: (measures, datasets, learners, splits)
