@@ -309,7 +309,7 @@ def test_other_rows_of_the_same_name_are_an_error(tmp_path):
     stopped(tmp_path, rows, NoChange())
     options = {"out": tmp_path, "every": 20, "checkpoint": 100}
     for other in (rows[::-1], rows[:50]):
-        with pytest.raises(ValueError, match="first 100 rows of the stream must be those"):
+        with pytest.raises(ValueError, match="first 100 rows of the stream differ from those"):
             prequential(other, NoChange(), "f1", **options)
     assert same(
         prequential(rows, NoChange(), "f1", **options),
