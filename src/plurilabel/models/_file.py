@@ -34,7 +34,7 @@ from plurilabel.models._audit import (
 )
 from plurilabel.models._large import mapped, with_large, without_large, write
 from plurilabel.models._model import Model
-from plurilabel.models._params import make_safe
+from plurilabel.models._params import make_safe, without_array_libraries
 from plurilabel.models._sound import CHECKED, check_sound, parts_of, unchecked
 from plurilabel.text.shared import TextEncoder
 
@@ -242,7 +242,8 @@ def load_model(path: str | os.PathLike[str], *, mmap_mode: Literal["r"] | None =
 
 
 def _skops() -> Any:
-    return import_extra("skops.io", "a model file", "cli")
+    with without_array_libraries():
+        return import_extra("skops.io", "a model file", "cli")
 
 
 def _untrusted(names: list[str]) -> list[str]:

@@ -12,7 +12,9 @@ from __future__ import annotations
 import inspect
 import os
 import re
+import sys
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from numbers import Real
 from typing import Any
@@ -188,10 +190,28 @@ def _refused_in_grid(grids: Any) -> Iterator[str]:
                     yield f"{name}={entry!r}"
 
 
+@contextmanager
+def without_array_libraries() -> Iterator[None]:
+    """Keep a search through all modules of scikit-learn from importing torch and Dask.
+
+    ``all_estimators``, which skops calls as well, imports every package of scikit-learn on its
+    way, including adapters for these libraries: 1.5 of 2 seconds of the import of skops.
+    """
+    adapters = (f"sklearn.externals.array_api_compat.{name}" for name in ("cupy", "dask", "torch"))
+    absent: Any = dict.fromkeys(name for name in adapters if name not in sys.modules)
+    sys.modules.update(absent)  # None makes their import fail, and they are skipped
+    try:
+        yield
+    finally:
+        for name in absent:
+            sys.modules.pop(name, None)
+
+
 @cache
 def _options(name: str) -> frozenset[str]:
     """Options that any estimator lists for a parameter."""
-    classes = [found for _, found in all_estimators()]
+    with without_array_libraries():
+        classes = [found for _, found in all_estimators()]
     classes += [find_estimator(each) for each in estimators()]
     lists = (getattr(found, "_parameter_constraints", {}).get(name, ()) for found in classes)
     return frozenset(word for constraints in lists for word in option_words(constraints))
