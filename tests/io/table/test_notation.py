@@ -120,7 +120,7 @@ CELLS = st.lists(
 
 
 @given(CELLS, st.booleans())
-@settings(max_examples=1500, deadline=None, derandomize=True)
+@settings(max_examples=800, deadline=None, derandomize=True)
 def test_what_reads_as_a_number_is_one_by_a_strict_grammar(text, comma):
     assert number_of(text, comma=comma) == twin(text, "," if comma else ".")
 

@@ -147,7 +147,8 @@ def compare(
     >>> from plurilabel import BRkNN, MLkNN, datasets
     >>> from plurilabel.evaluation import compare
     >>> data = datasets.make_multilabel(100, random_state=0)
-    >>> results = compare({"toy": data}, [MLkNN(5), BRkNN(5)], cv=2, measures=["ranking_loss"])
+    >>> results = compare(
+    ...     {"toy": data}, [MLkNN(5), BRkNN(5)], cv=2, measures=["ranking_loss"], n_jobs=None)
     >>> results
     Results: 1 dataset, 2 learners, 4 cells
     >>> results.means("ranking_loss").round(3)
