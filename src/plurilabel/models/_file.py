@@ -251,9 +251,6 @@ def _untrusted(names: list[str]) -> list[str]:
     return [name for name in names if name not in trusted_types()]
 
 
-# plurilabel.json -----------------------------------------------------------------------------
-
-
 def _about(model: Model) -> dict[str, Any]:
     about = {part.name: getattr(model, part.name) for part in fields(model)[1:]}
     names = list(model.feature_names)
@@ -334,7 +331,6 @@ def _words_as_arrays(estimator: Any) -> Iterator[None]:
 
 
 def _names_in(estimator: Any) -> list[tuple[Any, str, Any]]:
-    """Arrays of names in an estimator and its parts."""
     return [
         (part, name, vars(part)[name])
         for part in parts_of(estimator)
@@ -372,7 +368,6 @@ def _audited(path: str, *, mapping: bool) -> tuple[dict[str, Any], bytes, list[A
 
 
 def _read_about(path: str, stream: BinaryIO, *, mapping: bool = False) -> dict[str, Any]:
-    """Read plurilabel.json, after a check of the archive."""
     if stream.read(1) == b"\x80":
         raise ModelFileError(
             f"{path} is a pickle, which can run arbitrary code; plurilabel only loads .skops "
@@ -398,9 +393,6 @@ def _read_about(path: str, stream: BinaryIO, *, mapping: bool = False) -> dict[s
             f"format {FORMAT}: install that version, or refit the model"
         )
     return about
-
-
-# versions ------------------------------------------------------------------------------------
 
 
 def _other_versions(saved: dict[str, str]) -> str:

@@ -37,9 +37,6 @@ _FORMATS = {
 }
 
 
-# marks ----------------------------------------------------------------------------------------
-
-
 def without_large(estimator: Any) -> tuple[Any, list[Any]]:
     """A copy with marks in place of the large arrays, and these arrays."""
     others = set(_held_by_others(estimator))
@@ -113,9 +110,6 @@ def _number(mark: Any) -> int:
     return int(entries.real.sum()) - 1
 
 
-# writing --------------------------------------------------------------------------------------
-
-
 def write(
     stream: BinaryIO, content: bytes, arrays: list[Any], others: dict[str, str], level: int
 ) -> int:
@@ -182,9 +176,6 @@ def _member(archive: zipfile.ZipFile, name: str) -> Any:
     room = -start % ALIGN
     info.extra = struct.pack("<HH", 0xD935, room) + bytes(room)
     return archive.open(info, "w", force_zip64=True)
-
-
-# mapping --------------------------------------------------------------------------------------
 
 
 def mapped(stream: BinaryIO) -> tuple[bytes, list[Any]]:

@@ -230,7 +230,7 @@ class Model:
         )
 
     def explanations(self, X: Any, **options: Any) -> list[Any]:
-        """Explain rows that :meth:`read` has read, with the options of :meth:`explain`."""
+        """Explain rows from :meth:`read`, with the options of :meth:`explain`."""
         named = renamed(self.estimator, self.label_names)
         with self._naming_text(X):
             found = explain(getattr(named, "best_estimator_", named), X, **options)

@@ -103,9 +103,6 @@ def _as_in_training(model: Model, rows: ModelRows, kinds: dict[str, str]) -> Mod
     return rows._replace(remarks=[*unseen, *remarks], unknown=unknown)
 
 
-# rows in memory -------------------------------------------------------------------------------
-
-
 def _as_given(model: Model, source: Any) -> ModelRows | None:
     """Rows in memory that the estimator can take as they are; None for other sources."""
     has_names = hasattr(source, "columns")
@@ -150,9 +147,6 @@ def _array(source: Any, d: int, names: list[str]) -> Any:
     if not names or isinstance(X, Bags):
         return X
     return table_module("pandas").DataFrame(dense(X), columns=names)
-
-
-# files, tables and datasets -------------------------------------------------------------------
 
 
 def _further(
@@ -257,9 +251,6 @@ def row_texts(X: Any, texts: Any) -> list[str] | None:
     ]
 
 
-# remarks --------------------------------------------------------------------------------------
-
-
 def _unknown_words(
     encoder: io.TableEncoder, X: Any, kinds: dict[str, str]
 ) -> tuple[NDArray[np.bool_] | None, list[str]]:
@@ -281,9 +272,6 @@ def _unknown_words(
 
 def _quoted(names: Sequence[str]) -> str:
     return listed([repr(name) for name in names], 5)
-
-
-# digests --------------------------------------------------------------------------------------
 
 
 def rows_digest(X: Any, Y: Any) -> str:

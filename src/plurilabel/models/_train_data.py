@@ -130,9 +130,6 @@ def dense_if_small(Y: Any) -> Any:
     return Y.toarray() if is_sparse and np.prod(Y.shape) <= MOST_DENSE else Y
 
 
-# remarks --------------------------------------------------------------------------------------
-
-
 def text_columns(data: Dataset) -> list[str]:
     return [name for name, kind in data.kinds.items() if kind == "text"]
 
@@ -170,9 +167,6 @@ def column_notes(data: Dataset, X: Any) -> Iterator[str]:
         named = listed([repr(name) for name in counters], 5)
         number = "numbers" if len(counters) == 1 else "number"
         yield f"{named} {number} the rows, like identifiers; ignore with drop={counters}"
-
-
-# constant predictions -------------------------------------------------------------------------
 
 
 def guessed(Y: Any, Y_test: Any) -> metrics.Evaluation:

@@ -55,9 +55,6 @@ def score_each(graph: Graph, models: Sequence[Any], x: Value, method: str) -> Va
     return graph.concat(parts).columns(np.argsort(linear + others))
 
 
-# linear models ------------------------------------------------------------------------------
-
-
 def _linear(graph: Graph, models: Sequence[Any], x: Value, method: str) -> Value:
     """Scores (n, m) of m linear models or constants."""
     d = models[0].n_features_in_
@@ -135,9 +132,6 @@ def _one_vs_all_classes(graph: Graph, model: OneVsAllLinear, x: Value, method: s
     if method == "predict_proba":  # which sum to one
         return scores / graph("ReduceSum", scores, np.array([1]), keepdims=1)
     return scores if len(model.classes_) > 2 else scores.columns([1]) - scores.columns([0])
-
-
-# kernels, networks, trees -------------------------------------------------------------------
 
 
 def similarities(graph: Graph, x: Value, points: Any, kernel: Any, params: Any) -> Value:

@@ -72,9 +72,6 @@ def _above_cut(scores: Value, method: str) -> Answer:
     return Answer(scores, scores > np.float64(CUTS[method]), method)
 
 
-# transformations ----------------------------------------------------------------------------
-
-
 def _binary_relevance(graph: Graph, learner: BinaryRelevance, x: Value) -> Answer:
     method, models = learner._score_method(), learner.estimators_
     found = _above_cut(score_each(graph, models, x, method), method)
@@ -145,9 +142,6 @@ def _ensemble(graph: Graph, learner: EnsembleOfChains, x: Value) -> Answer:
     if learner.voting_ == "hard":
         votes = [one.sets.cast(np.float64) for one in found]
     return _above_cut(reduce(add, votes) / float(len(votes)), learner._score_method())
-
-
-# the others ---------------------------------------------------------------------------------
 
 
 def _trees(graph: Graph, learner: MLDecisionTree | MLRandomForest, x: Value) -> Answer:
@@ -228,9 +222,6 @@ def _boosted(graph: Graph, learner: MLGradientBoosting, x: Value) -> Answer:
     sets = np.asarray(learner.label_sets_)
     best = graph("ArgMin", change @ sets.T.astype(np.float64), axis=1, keepdims=0)
     return found._replace(sets=graph("Gather", sets > 0, best, axis=0))
-
-
-# wrappers -----------------------------------------------------------------------------------
 
 
 def _automatic(graph: Graph, learner: AutoClassifier, x: Value) -> Answer:

@@ -41,7 +41,6 @@ Sines are looked up, since their last bits depend on the library, and trees are 
 
 
 def transformed(graph: Graph, step: Any, x: Any) -> Value:
-    """The output of a fitted transformer for x."""
     if step is None or isinstance(step, str):  # "passthrough"
         return x
     if isinstance(step, Pipeline):
@@ -120,7 +119,6 @@ def _by_columns(graph: Graph, step: ColumnTransformer, x: Any) -> Value:
 
 
 def _places(columns: Any, places: dict[str, int], d: int) -> Any:
-    """Numbers of the columns that a part of a ColumnTransformer takes."""
     if isinstance(columns, slice):
         ends = [columns.start, columns.stop]
         if any(isinstance(end, str) for end in ends):  # both ends are included
@@ -140,8 +138,6 @@ def _identity(_graph: Graph, step: FunctionTransformer, x: Value) -> Value:
 
 
 class Table(NamedTuple):
-    """The columns of a table, as inputs of the graph."""
-
     numbers: Value | None  # all columns of numbers, (n, d)
     places: dict[str, int]  # their places, by name
     texts: dict[str, Value]  # the other columns, (n,) each

@@ -99,9 +99,6 @@ def _repeated(graph: Graph, row: Any, like: Value) -> Value:
     return graph("Expand", row, shape)
 
 
-# hashes -------------------------------------------------------------------------------------
-
-
 def _codes(texts: str) -> NDArray[np.uint64]:
     """A pseudo-random number for each character (SplitMix64)."""
     z = np.frombuffer(texts.encode("utf-32-le"), dtype=np.uint32).astype(np.uint64)
@@ -162,9 +159,6 @@ def _counts(graph: Graph, found: Value, grams: Sequence[Sequence[int]]) -> Value
         pool_int64s=[number for j in order for number in grams[j]],
     )  # fmt: skip
     return counts.cast(np.float64)
-
-
-# words and characters -----------------------------------------------------------------------
 
 
 def _of_words(graph: Graph, step: Any, terms: list[str], texts: Value) -> Value:

@@ -69,24 +69,22 @@ def to_onnx(model: Model | Any, path: str | os.PathLike[str] | None = None) -> A
 
     Notes
     -----
-    Supported are most transformations, trees and nearest neighbors, thresholds that cut one row
-    at a time, and scikit-learn's usual steps before them; see the guide on other tools.
-    :class:`~plurilabel.AutoClassifier` may choose parts that are not supported, such as a
-    :class:`~plurilabel.StaticEncoder` for texts, unless fitted with ``leave_out=not_exportable``.
-    The graph of a nearest-neighbor learner contains the training set.
+    Most transformations, trees, nearest neighbors, thresholds for single rows and the usual steps
+    of scikit-learn are supported; see the guide on other tools. An
+    :class:`~plurilabel.AutoClassifier` may choose unsupported parts, unless fitted with
+    ``leave_out=not_exportable``. The graph of a nearest-neighbor learner has the training set.
 
-    Words are counted as in scikit-learn, whatever the locale of the machine. Lowercasing differs
-    for two letters: the Turkish dotted capital I in parts of words, and the Greek capital sigma
-    after a character that is not a letter.
+    Words are counted as in scikit-learn, for any locale. Lowercasing differs for two letters: the
+    Turkish dotted capital I in parts of words, and the Greek capital sigma after a character that
+    is not a letter.
 
     Scores equal the model's up to rounding. Those of trees, forests and nearest neighbors are
-    equal bit by bit: candidate neighbors are compared by their exact distance, and the lower row
-    number wins ties, unless more than k + 16 further points are equally near up to rounding. A
+    equal bit by bit, unless more than k + 16 further points are equally near up to rounding. A
     graph does not validate its input: where the model raises an error, for example because of
     NaN, the graph returns an arbitrary result.
 
-    Nearest neighbors of n rows among N training instances take n N numbers of memory, and texts
-    as many as rows times words: send rows in blocks.
+    Memory grows with rows times training instances for nearest neighbors, and with rows times
+    words for texts: send rows in blocks.
 
     Examples
     --------
@@ -201,19 +199,11 @@ def not_exportable(learner: Any, *, unknown_labels: bool = False) -> str:
 
 
 class Answer(NamedTuple):
-    """The outputs of a learner.
+    """The outputs of a learner."""
 
-    Attributes
-    ----------
-    scores : Value of shape (n, q), float64
-    sets : Value of shape (n, q), bool
-    method : {"predict_proba", "decision_function"}
-        Origin of the scores.
-    """
-
-    scores: Value
-    sets: Value
-    method: str
+    scores: Value  # (n, q), float64
+    sets: Value  # (n, q), bool
+    method: str  # "predict_proba" or "decision_function"
 
 
 def converter(
