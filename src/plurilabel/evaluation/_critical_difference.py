@@ -34,27 +34,15 @@ class CriticalDifferenceDiagram:
     """Lines and texts of a diagram, for any drawing library.
 
     Points are (x, y) with x in ranks and y in rows of names, downwards from the axis.
-
-    Attributes
-    ----------
-    left, right, top, bottom : float
-        The edges of the drawing.
-    row : float
-        Width of a square, in ranks, that is one row high.
-    lines : list of (str, list of (float, float))
-        The style ("axis", "clique" or "stem") and the points to join.
-    texts : list of (str, float, float, str, str)
-        The style ("tick", "value" or "name"), x and y of the baseline, the alignment ("left",
-        "center" or "right"), and the text.
     """
 
     left: float
     right: float
     top: float
     bottom: float
-    row: float
-    lines: list[tuple[str, Points]]
-    texts: list[Text]
+    row: float  # width of a square, in ranks, that is one row high
+    lines: list[tuple[str, Points]]  # style ("axis", "clique" or "stem"), and points to join
+    texts: list[Text]  # style ("tick", "value" or "name"), x and y, alignment, text
 
 
 def critical_difference_diagram(

@@ -245,6 +245,5 @@ def check_values(
 
 
 def rank_lines(names: Sequence[str], ranks: Array) -> str:
-    """A heading and one line per learner, best first."""
     order = np.argsort(ranks, kind="stable")
     return "\n".join(["average ranks", *(f"  {ranks[j]:.3f}  {names[j]}" for j in order)])

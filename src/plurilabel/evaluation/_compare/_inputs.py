@@ -80,9 +80,6 @@ def short_name(learner: Any) -> str:
     return type(learner).__name__
 
 
-# tables ---------------------------------------------------------------------------------------
-
-
 def encoder_of(data: Dataset, words: Any = None) -> TableEncoder | None:
     """An unfitted encoder with the kinds of columns of all rows; None if X is not a table."""
     if not data.kinds and not needs_encoding(data.X):
@@ -122,9 +119,6 @@ def _takes_words(part: Any) -> bool:
         return False
     tags = get_tags(part)
     return bool(tags.input_tags.string or tags.input_tags.categorical or tags.no_validation)
-
-
-# datasets ------------------------------------------------------------------------------------
 
 
 def named_datasets(given: Any) -> dict[str, Dataset]:
@@ -177,9 +171,6 @@ def _dataset(given: Any, name: str) -> Dataset:
     features = column_names(X) or [f"feature{j}" for j in range(X.shape[1])]
     label_names = names_or_default(column_names(Y), labels.shape[1])
     return Dataset(X, labels, tuple(features), tuple(label_names), name=name)
-
-
-# splits ---------------------------------------------------------------------------------------
 
 
 class Split(NamedTuple):
