@@ -142,7 +142,6 @@ class _Screen:
 
 
 def _kept(rows: ModelRows, names: list[str], data: str) -> Any:
-    """The kept columns, as a data frame."""
     import pandas as pd
 
     frame = rows.frame

@@ -132,7 +132,6 @@ def _percent(highest: float) -> Any:
 
 
 def _quiet(ax: Axes, title: str) -> None:
-    """Remove the frame and the tick marks."""
     ax.set_title(title, loc="left", fontsize=9, color=_QUIET)
     ax.spines[:].set_visible(False)
     ax.tick_params(length=0, labelsize=8, labelcolor=_INK)

@@ -173,13 +173,6 @@ def blocks_of(X: Any, rows: int | None = None, *, name: str = "X") -> RowBlocks:
 
     ``rows`` is the maximum number of rows of a block, None for some megabytes; ``name`` is the
     name of X in error messages.
-
-    Examples
-    --------
-    >>> import dask.array as da
-    >>> blocks = blocks_of(da.ones((10, 2), chunks=(3, 1)), rows=4)
-    >>> blocks.sizes, blocks.starts, blocks.shape
-    ([3, 3, 4], [0, 3, 6], (10, 2))
     """
     if is_collection(X):
         return _blocks_of_collection(X, rows, name)

@@ -360,13 +360,7 @@ class DaskIndex(AllOrNothing, BaseEstimator):
 
 
 def group_cuts(n_blocks: int, n_workers: int) -> list[int]:
-    """Boundaries of groups of blocks, enough to occupy all workers.
-
-    Examples
-    --------
-    >>> group_cuts(20, 2)
-    [0, 2, 4, 6, 8, 11, 13, 15, 17, 20]
-    """
+    """Boundaries of groups of blocks, enough to occupy all workers."""
     enough = 1 + math.ceil(math.sqrt(2 * TILES_EACH * n_workers))
     n_groups = min(n_blocks, max(enough, -(-n_blocks // MOST_IN_A_GROUP)))
     return np.linspace(0, n_blocks, n_groups + 1).astype(int).tolist()

@@ -135,26 +135,14 @@ def not_utf8(path: AnyPath) -> FileFormatError:
 
 
 def plain_name(path: AnyPath) -> str:
-    """File name without suffixes, as the name of a dataset; bytes that are not UTF-8 are escaped.
-
-    Examples
-    --------
-    >>> plain_name("somewhere/films.csv.gz")
-    'films'
-    """
+    """File name without suffixes, with bytes that are not UTF-8 escaped, to name a dataset."""
     file = Path(path)
     name = (file.with_suffix("") if file.suffix == ".gz" else file).stem
     return name.encode(errors="backslashreplace").decode()
 
 
 def part_files(path: AnyPath | Sequence[AnyPath]) -> list[str]:
-    """The files of a table: one path or several, a folder, or a pattern such as ``*.csv``.
-
-    Examples
-    --------
-    >>> part_files("films.csv"), part_files(["a.csv", "b.csv"])
-    (['films.csv'], ['a.csv', 'b.csv'])
-    """
+    """The files of a table: one path or several, a folder, or a pattern such as ``*.csv``."""
     if isinstance(path, list | tuple):
         return [file for one in path for file in part_files(one)]
     name = os.fspath(path)  # type: ignore[arg-type]
@@ -200,7 +188,6 @@ def formats() -> dict[str, Format]:
 
 
 def is_table(path: AnyPath) -> bool:
-    """Whether a file is a table, judging by its name."""
     if os.path.isdir(path):
         return True  # a folder of tables; anything else fails when it is read
     found = file_format(path)

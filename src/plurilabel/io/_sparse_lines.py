@@ -71,7 +71,6 @@ class Rows(NamedTuple):
 
     @property
     def blank(self) -> NDArray[np.bool_]:
-        """Which rows come from blank lines."""
         return (self.n_labels == 0) & (self.n_features == 0)
 
     def drop(self, blank: NDArray[np.bool_]) -> Rows:
@@ -132,7 +131,6 @@ def first_repetition(matrix: sparse.csr_array) -> tuple[int, int] | None:
 
 
 def joined(blocks: Iterable[Rows]) -> Rows:
-    """All rows of a file."""
     # bytearrays grow in place; concatenating blocks in the end needs twice the memory
     parts = [bytearray() for _ in Rows._fields]
     for block in blocks:

@@ -200,7 +200,8 @@ class Corrections:
                 X = self.model.encoded(read.X)
             except _ERRORS as error:
                 raise self.reader.blamed(error, read) from None
-            if self._needs_numbers() and not _is_finite(X):
+            finite = sparse.issparse(X) or np.isfinite(np.asarray(X, np.float64)).all()
+            if self._needs_numbers() and not finite:
                 named = self.reader.missing(read) or self.reader.huge("too large", read.X)
                 raise named or BadInput(MISSING)
         except BadInput as error:
@@ -251,10 +252,6 @@ class Corrections:
     def _end_refit(self) -> None:
         self._refitter = None
         self._refitted.notify_all()
-
-
-def _is_finite(X: Any) -> bool:
-    return sparse.issparse(X) or bool(np.isfinite(np.asarray(X, np.float64)).all())
 
 
 def _check_key(key: Any, i: int) -> None:

@@ -352,10 +352,12 @@ class Guard:
 
     def _check_access(self, path: str, headers: dict[bytes, bytes]) -> None:
         host = headers.get(b"host", b"").decode("latin-1")
-        if self.hosts is not None and not host:
-            raise BadInput("the request has no Host header", status=400)
-        if self.hosts is not None and _without_port(host) not in self.hosts:
-            raise BadInput("the service has another host name", status=421)
+        if self.hosts is not None:
+            if not host:
+                raise BadInput("the request has no Host header", status=400)
+            name = host[1:].partition("]") if host.startswith("[") else host.lower().partition(":")
+            if name[0] not in self.hosts:
+                raise BadInput("the service has another host name", status=421)
         origin = headers.get(b"origin")
         if origin is not None and origin.decode("latin-1").partition("://")[2] != host:
             raise BadInput("requests from pages of other sites are not allowed", status=403)
@@ -365,12 +367,6 @@ class Guard:
         if not hmac.compare_digest(headers.get(b"authorization", b""), wanted):
             problem = "the token is missing or wrong: Authorization: Bearer ..."
             raise BadInput(problem, status=401)
-
-
-def _without_port(host: str) -> str:
-    if host.startswith("["):
-        return host[1:].partition("]")[0]
-    return host.partition(":")[0].lower()
 
 
 class Counters:

@@ -233,7 +233,6 @@ class Insight:
         }
 
     def pairs(self) -> dict[str, Any]:
-        """Co-occurrence counts of the most frequent labels."""
         view = self.view()
         often = view.Y.sum(axis=0, dtype=np.int64)
         at = np.argsort(-often, kind="stable")[:MOST_PAIRS]

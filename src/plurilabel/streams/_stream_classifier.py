@@ -131,7 +131,6 @@ class StreamClassifier(ProbabilisticClassifier, RiverClassifier):
 
     @property
     def _known(self) -> Iterable[Hashable]:
-        """The labels seen so far."""
         return getattr(self, "_labels", ())
 
     def _scores_one(self, x: Mapping[Hashable, Any]) -> Floats:

@@ -277,9 +277,6 @@ class LivePlot:
         self.ax.figure.canvas.flush_events()  # updates a window on the screen
 
 
-# files ---------------------------------------------------------------------------------------
-
-
 def kinds_of(protocol: Mapping[str, Any]) -> list[str]:
     return [kind for kind in KINDS if kind == "overall" or protocol[kind] is not None]
 

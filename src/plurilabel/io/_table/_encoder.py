@@ -77,29 +77,12 @@ def _text_parts(texts: list[str]) -> list[str]:
 
 
 def imputer() -> SimpleImputer:
-    """Impute missing values by the median, or by 0 in columns without any value.
-
-    Examples
-    --------
-    >>> imputer().fit_transform([[1.0, None], [None, None], [5.0, None]])
-    array([[1., 0.],
-           [3., 0.],
-           [5., 0.]])
-    """
+    """Impute missing values by the median, or by 0 in columns without any value."""
     return SimpleImputer(strategy="median", keep_empty_features=True)
 
 
 def uncentred(learner: Any) -> bool:
-    """Set ``with_mean=False`` in all scalers, for sparse features; return whether any changed.
-
-    Examples
-    --------
-    >>> from plurilabel.io.shared import uncentred
-    >>> from plurilabel.learners import make_learner
-    >>> learner = make_learner("StandardScaler | MLkNN")
-    >>> uncentred(learner), learner[0]
-    (True, StandardScaler(with_mean=False))
-    """
+    """Set ``with_mean=False`` in all scalers, for sparse features; return whether any changed."""
     scalers = [part for part in learner.get_params().values() if isinstance(part, StandardScaler)]
     centred = [scaler for scaler in scalers if scaler.with_mean]
     for scaler in centred:
@@ -169,8 +152,6 @@ def word_features(
     return FeatureUnion(every) if len(every) > 1 else words
 
 
-# dates ------------------------------------------------------------------------------------------
-
 # names of the numbers of a date; those on a circle have two
 _CIRCLES = {"season": 365.2425, "weekday": 7.0, "hour": 24.0}
 
@@ -214,13 +195,7 @@ class DateEncoder(TransformerMixin, BaseEstimator):
     }
 
     def fit(self, X: Any, y: Any = None) -> DateEncoder:  # noqa: ARG002
-        """Find out which circles vary.
-
-        Parameters
-        ----------
-        X : pandas data frame of columns of dates
-        y : ignored
-        """
+        """Determine which circles vary in a data frame of dates."""
         varies = np.zeros((X.shape[1], len(_CIRCLES)), dtype=np.int8)
         for j, name in enumerate(X.columns):
             places = _places(_days(X[name], name))
@@ -232,16 +207,7 @@ class DateEncoder(TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, X: Any) -> NDArray[np.float64]:
-        """Dates as numbers.
-
-        Parameters
-        ----------
-        X : pandas data frame with the columns of the fit
-
-        Returns
-        -------
-        ndarray of shape (n, numbers)
-        """
+        """Encode a data frame with the columns of ``fit``, as an array of shape (n, numbers)."""
         check_is_fitted(self)
         columns = []
         for name, varies in zip(self.feature_names_in_, self.varies_):
@@ -265,14 +231,7 @@ class DateEncoder(TransformerMixin, BaseEstimator):
 
 
 def date_numbers(date: datetime, *, with_hour: bool) -> dict[str, float]:
-    """The numbers of one date, by the suffixes of the encoder's feature names.
-
-    Examples
-    --------
-    >>> found = date_numbers(datetime(2021, 7, 2), with_hour=False)
-    >>> list(found), round(found["year"], 1)
-    (['year', 'season_sin', 'season_cos', 'weekday_sin', 'weekday_cos'], 2021.5)
-    """
+    """The numbers of one date, by the suffixes of the encoder's feature names."""
     places = _places(np.array([date], dtype="datetime64[s]"))
     found = {"year": float(places["year"][0])}
     for circle, length in _CIRCLES.items():

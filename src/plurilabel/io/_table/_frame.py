@@ -233,9 +233,6 @@ def check_columns(path: AnyPath, line: int | None, n: int) -> None:
         raise FileFormatError(path, line, f"{problem}features there are LIBSVM and XMC files")
 
 
-# JSON -------------------------------------------------------------------------------------------
-
-
 def _read_json(path: AnyPath, *_: Any) -> Frame:
     """An array of objects, an object of columns, or an object on each line."""
     if _is_json_lines(path):
@@ -351,9 +348,6 @@ def _json_lines_writer(stream: BinaryIO, *_: Any) -> Iterator[Callable[[Any], ob
             yield json_bytes(record, default=str) + b"\n"
 
     yield lambda frame: stream.writelines(lines(frame))
-
-
-# Parquet ----------------------------------------------------------------------------------------
 
 
 def _read_parquet(path: AnyPath, *_: Any) -> Frame:

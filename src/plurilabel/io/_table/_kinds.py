@@ -98,24 +98,14 @@ def _kind(cell: Any) -> str:
 class Typed(NamedTuple):
     """Typed columns of a table.
 
-    Attributes
-    ----------
-    frame : pandas data frame
-        Numbers are float64, dates are datetime64, categories are text with NaN where missing, or
-        of pandas' categorical type where they were, texts are text, and a column of lists is a
-        column for each number.
-    kinds : dict of str to {"numbers", "dates", "categories", "text"}
-        For each column of ``frame``.
-    written : dict of str to str
-        Notation of the numbers or dates of a column, for :func:`typed_like`.
-    left_out : dict of str to str
-        Columns that identify rows, each with the reason.
+    In ``frame``, numbers are float64, dates datetime64, categories text or NaN, or pandas'
+    categorical type as given, and lists have a column for each number.
     """
 
     frame: Any
-    kinds: dict[str, str]
-    written: dict[str, str]
-    left_out: dict[str, str]
+    kinds: dict[str, str]  # "numbers", "dates", "categories" or "text", by column of the frame
+    written: dict[str, str]  # notation of numbers or dates by column, for typed_like
+    left_out: dict[str, str]  # columns that identify rows, with the reason
 
 
 def typed_frame(

@@ -180,18 +180,6 @@ class CellReader:
     :class:`~plurilabel.streams.TableStream`. If a cell is ambiguous, the first unambiguous cell of
     its column decides; it is an error if an earlier cell was read otherwise. ``words`` are
     functions that split a text into words.
-
-    Examples
-    --------
-    >>> reader = CellReader()
-    >>> dict(reader.features("price", "1.234,50 €")), dict(reader.features("colour", "red"))
-    ({'price': 1234.5}, {'colour=red': 1.0})
-    >>> [name for name, value in reader.features("sent", "2021-07-02")][:3]
-    ['sent_year', 'sent_season_sin', 'sent_season_cos']
-    >>> list(reader.features("price", "12.5"))
-    Traceback (most recent call last):
-    ...
-    ValueError: price must be written with one decimal mark, got '1.234,50 €' before and now '12.5'
     """
 
     def __init__(

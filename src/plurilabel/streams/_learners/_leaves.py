@@ -264,8 +264,6 @@ def restore(node: Any, held: dict[str, Any], undo: Iterable[Callable[[], None]])
 
 
 class Row(NamedTuple):
-    """A row in a leaf, and its number in the stream."""
-
     number: int
     x: Floats
     y: Labels
