@@ -35,7 +35,7 @@ SHOWN = {
     "average_precision": "avg.pr",
 }
 TO_COMPARE = ("repeats", "out", "n_jobs", "time_limit", "random_state", "retry", "fresh")
-"""Options that are passed on as they are."""
+"""Options that are passed on unchanged."""
 
 
 @click.command()

@@ -40,25 +40,26 @@ def list_option(*names: str, help: str, **kwargs: Any) -> Callable[[Decorated], 
 
 empty_labels_option = click.option(
     "--empty-labels", type=click.Choice(["unknown", "absent"]),
-    help="What an empty cell of a label column means; unknown by default if there are zeros.",
+    help="Meaning of an empty cell in a label column; unknown by default if there are zeros.",
 )  # fmt: skip
 soft_option = click.option(
     "--soft", is_flag=True,
     help="Labels may be probabilities: columns of fractions, or tags such as joy:0.7.",
 )  # fmt: skip
-sheet_option = click.option("--sheet", metavar="NAME", help="Sheet of an Excel file.")
 
 
 def rows_options(command: Decorated) -> Decorated:
     """Options for reading rows for a model, which a command takes as ``**reading``."""
     for option in (
+        click.option("--sheet", metavar="NAME", help="Sheet of an Excel file."),
         click.option(
-            "--sep", metavar="CHARACTER", help="What separates the columns of a CSV file."
+            "--sep", metavar="CHARACTER",
+            help="Column separator of a CSV file; detected by default.",
         ),
-        sheet_option,
         click.option(
             "--embeddings", metavar="FILE.npy",
-            help="The vectors of these rows, for a model of vectors.",
+            help="Precomputed vectors to use as features: a NumPy array with one row for each row "
+            "of the table. Columns of lists need no option.",
         ),
     ):  # fmt: skip
         command = option(command)
@@ -70,27 +71,18 @@ def data_options(command: Decorated) -> Decorated:
     for option in (
         click.option(
             "--day-first/--month-first", "day_first", default=None,
-            help="Whether 03/04/2021 is 3 April or March 4, if no date in the file shows it.",
+            help="Whether 03/04/2021 is 3 April or March 4, if that is not clear from the file.",
         ),
         click.option(
             "--decimal", type=click.Choice([".", ","]),
-            help="The decimal mark of numbers; detected by default.",
+            help="Decimal mark of numbers; detected by default.",
         ),
-        sheet_option,
-        click.option(
-            "--sep", metavar="CHARACTER",
-            help="What separates the columns of a CSV file; detected by default.",
-        ),
-        click.option(
-            "--embeddings", metavar="FILE.npy",
-            help="Ready-made vectors to use as features: a NumPy array with one row for each row "
-            "of the table. Columns of lists need no option.",
-        ),
+        rows_options,
         click.option(
             "--encoder", metavar="NAME",
-            help="For text: vectors in place of words. static for word vectors that work offline, "
-            "a folder or name of a model of model2vec or sentence-transformers; tfidf+NAME for "
-            "both beside each other.",
+            help="For text: vectors instead of words: static for bundled word vectors, or the "
+            "folder or name of a model of model2vec or sentence-transformers; tfidf+NAME for "
+            "words and vectors.",
         ),
         click.option(
             "--subwords", is_flag=True,
@@ -102,7 +94,7 @@ def data_options(command: Decorated) -> Decorated:
         ),
         list_option(
             "--stop-words", metavar="WORDS",
-            help="For text: words to ignore; english stands for a built-in list.",
+            help="For text: words to ignore, or english for a built-in list.",
         ),
         click.option(
             "--ngrams", type=click.IntRange(1, 5), metavar="N",
@@ -110,36 +102,36 @@ def data_options(command: Decorated) -> Decorated:
         ),
         list_option(
             "--features", metavar="COLUMNS",
-            help="Columns of a table to learn from, with commas between them; by default all "
-            "other columns except identifiers.",
+            help="Feature columns of a table, separated by commas; by default all but labels and "
+            "identifiers.",
         ),
         list_option(
             "--drop", metavar="COLUMNS", help="Columns to leave out, such as identifiers."
         ),
         click.option(
             "--time", metavar="COLUMN",
-            help="Column of dates or numbers, not a feature: rows are sorted by it, and models "
-            "measured on later rows than they learn from.",
+            help="Column of dates or numbers to sort the rows by, not a feature. Models are "
+            "evaluated on later rows than they are trained on.",
         ),
         click.option(
             "--group", metavar="COLUMN",
-            help="Column with the group of each row, such as a patient; not a feature. Rows of "
-            "one group stay together wherever rows are held out.",
+            help="Column with the group of each row, such as a patient; not a feature. Groups "
+            "are never split when rows are held out.",
         ),
         list_option(
             "--categorical", metavar="COLUMNS",
-            help="Columns that are categories, such as codes written as numbers.",
+            help="Columns to treat as categories, such as codes written as numbers.",
         ),
         list_option(
-            "--text", metavar="COLUMNS", help="Columns that are text, where that is not detected."
+            "--text", metavar="COLUMNS", help="Columns to treat as text, if not detected."
         ),
         empty_labels_option,
         soft_option,
-        click.option("--tag-sep", metavar="TEXT", help="What separates the tags in one cell."),
+        click.option("--tag-sep", metavar="TEXT", help="Separator of the tags in a cell."),
         list_option(
             "--labels", metavar="COLUMNS",
-            help="Label columns of a table, with commas between them, or its one column of tags; "
-            "for an ARFF file the label XML, names, or their number.",
+            help="Label columns of a table, separated by commas, or its column of tags; for an "
+            "ARFF file the label XML, names, or their number.",
         ),
     ):  # fmt: skip
         command = option(command)
@@ -294,12 +286,12 @@ def label_option(labels: Names) -> str | int | list[str] | None:
 
 
 def table_labels(data: str, labels: Names) -> str | list[str]:
-    """``--labels`` of a table, which must be names."""
+    """``--labels`` for a table, which must be names."""
     columns = label_option(labels)
     if columns is None or isinstance(columns, int):
         got = "" if columns is None else f"; got the number {columns}"
         raise UsageError(
-            f"--labels must name the label columns of {data}, or its one column of tags{got}"
+            f"--labels must name the label columns of {data}, or its column of tags{got}"
         )
     return columns
 

@@ -45,7 +45,7 @@ def calibrate(model: str, data: str, out: Path, force: bool, method: str, **read
     """Calibrate the predicted probabilities.
 
     FILE has rows with known labels that the model was not trained on. The new model predicts the
-    labels with a probability above 0.5, whatever the threshold before, so label sets may change.
+    labels with a probability above 0.5 instead of its previous threshold.
 
     \b
     Example:

@@ -40,7 +40,7 @@ SHOWN = {
 }
 NEEDS_ALL_ROWS = ("min_count", "embeddings")
 TO_RUN = ("window", "fading", "every", "delay", "max_rows", "checkpoint", "out", "fresh")
-"""Options that are passed on as they are."""
+"""Options that are passed on unchanged."""
 
 
 @click.command()

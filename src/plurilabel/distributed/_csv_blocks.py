@@ -58,7 +58,7 @@ class CsvBlock(NamedTuple):
 def csv_blocks(path: str, rows: int) -> list[CsvBlock]:
     """Split a CSV file into blocks of rows; line breaks in quotes do not end a row."""
     source = sniff(path)
-    ends: list[tuple[int, int]] = []  # of the header and of every so many rows: byte, next line
+    ends: list[tuple[int, int]] = []  # byte and next line, after the header and after each block
     n, last = 0, (0, 0)
     for n, last in enumerate(islice(_ends(path), int(source.has_sep_line), None)):
         if n % rows == 0:

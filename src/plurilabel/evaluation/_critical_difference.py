@@ -65,7 +65,7 @@ def critical_difference_diagram(
     bars, levels = _bars(r, cd, row)
     stems, half = [], ceil(len(r) / 2)
     order = np.argsort(r, kind="stable")
-    # the names of outer learners stand above those of inner ones, so that no lines cross
+    # names of outer learners are above inner ones, so that lines do not cross
     sides = ((order[:half], low, -row, "right"), (order[: half - 1 : -1], high, row, "left"))
     for learners, edge, out, align in sides:
         for place, j in enumerate(learners):

@@ -29,7 +29,7 @@ def byte_classes(*classes: bytes) -> bytes:
 
 
 class DecimalText:
-    """A text that is cut into runs of characters, some of which are numbers."""
+    """A text of runs of characters, some of which are numbers."""
 
     def __init__(self, text: bytes) -> None:
         self.text, self.letters = text, np.frombuffer(text, dtype=np.uint8)
@@ -90,7 +90,7 @@ class DecimalText:
         """Values of numbers such as 7, -0.5 and 1e-3; None if one of them is not a number.
 
         The text is cut into runs (``ends, lengths``) at points and separators. ``last`` is the
-        last run of each number, ``has_point`` tells whether the run before it is the whole part,
+        last run of each number, ``has_point`` is whether the run before it is the integer part,
         and ``letters`` are the places of everything but digits and points.
         """
         stops, size = ends[last], lengths[last]

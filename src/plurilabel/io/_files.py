@@ -60,7 +60,7 @@ class FileFormatError(ValueError):
 
 @contextmanager
 def opened(path: AnyPath) -> Iterator[BinaryIO]:
-    """Open a file for reading bytes, unpacked if it is gzipped, whatever its name.
+    """Open a file for reading bytes; gzipped content is unpacked.
 
     A file may unpack to 200 times its size, at least 100 MB and at most 16 GiB, unless the
     environment variable ``PLURILABEL_MOST_UNPACKED`` sets another limit in bytes.

@@ -119,7 +119,7 @@ class Rows(NamedTuple):
 
 
 def first_repetition(matrix: sparse.csr_array) -> tuple[int, int] | None:
-    """Row and entry of the first column that a row has twice; rows are sorted on the way."""
+    """Row and entry of the first duplicate column of a row, or None; also sorts the rows."""
     if not matrix.has_canonical_format:
         matrix.sort_indices()
         row = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))

@@ -137,11 +137,8 @@ def stored(content: bytes) -> bytes:
     return buffer.getvalue()
 
 
-MOST_PACKED = 20
-"""Largest ratio of the unpacked to the packed size of a file."""
-
-LITTLE = 2**26
-"""Bytes that any file may unpack to, whatever its size."""
+MOST_PACKED = 20  # largest ratio of the unpacked to the packed size of a file
+LITTLE = 2**26  # bytes that any file may unpack to
 
 
 def is_bomb(packed: int, unpacked: int) -> bool:

@@ -104,10 +104,10 @@ def _as_in_training(model: Model, rows: ModelRows, kinds: dict[str, str]) -> Mod
 
 
 def _as_given(model: Model, source: Any) -> ModelRows | None:
-    """Rows in memory that the estimator can take as they are; None for other sources."""
+    """Rows in memory that need no conversion; None for other sources."""
     has_names = hasattr(source, "columns")
     is_read = isinstance(source, str | os.PathLike | Dataset)
-    if not len(model.feature_names):  # texts, or whatever its first step takes
+    if not len(model.feature_names):  # texts, or other input of the first step
         if has_names or is_read:
             raise ValueError("the model takes a column of texts, not a table: pass frame[column]")
         frame = source.to_frame("text") if hasattr(source, "to_frame") else None

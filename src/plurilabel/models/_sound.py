@@ -99,9 +99,6 @@ def _name(part: Any) -> str:
     return f"{type(part).__module__}.{type(part).__name__}"
 
 
-# arrays ---------------------------------------------------------------------------------------
-
-
 def _is_array(value: Any, shape: tuple[int | None, ...], kinds: str) -> bool:
     return (
         isinstance(value, np.ndarray)
@@ -113,9 +110,6 @@ def _is_array(value: Any, shape: tuple[int | None, ...], kinds: str) -> bool:
 
 def _are_below(values: Any, limit: int) -> bool:
     return bool(((values >= 0) & (values < limit)).all())
-
-
-# encoders -------------------------------------------------------------------------------------
 
 
 def _words_are_sound(part: Any) -> bool:
@@ -142,9 +136,6 @@ def _one_hot_is_sound(encoder: Any) -> bool:
         if values.dtype != object and (values[1:] <= values[:-1]).any():
             return False
     return True
-
-
-# trees ----------------------------------------------------------------------------------------
 
 
 def _lead_on(left: Any, right: Any, inner: Any) -> bool:
@@ -207,9 +198,6 @@ def _histogram_is_sound(part: Any) -> bool:
     return True
 
 
-# nearest neighbors ----------------------------------------------------------------------------
-
-
 def _search_tree_is_sound(part: Any) -> bool:
     data, rows, nodes, bounds, _, _, n_nodes, *_, metric, weights = part.__getstate__()
     n, d = data.shape
@@ -246,9 +234,6 @@ def _neighbors_are_sound(part: Any) -> bool:
         and codes.shape[1] == len(columns)
         and all(_are_below(codes[:, j], len(known)) for j, known in enumerate(columns))
     )
-
-
-# support vectors ------------------------------------------------------------------------------
 
 
 def _support_vectors_are_sound(part: Any) -> bool:
@@ -303,9 +288,6 @@ def _pairs_fit(held: dict[str, Any], n_pairs: int) -> bool:
         _is_array(held.get(name), (None,), "f") and len(held[name]) in sizes
         for name in ("_probA", "_probB")
     )
-
-
-# random numbers -------------------------------------------------------------------------------
 
 
 _PLACES = {"MT19937": ("pos", 624), "Philox": ("buffer_pos", 4)}

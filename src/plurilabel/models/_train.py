@@ -401,7 +401,7 @@ class Training(Reporting):
         return "" if self.threshold is None else self.strategy or "the learner's own threshold"
 
     def large_learner(self, n: int, q: int) -> Any:
-        """The learner for so many texts and labels that none are compared."""
+        """The learner if there are too many texts and labels to compare learners."""
         if q > MOST_MODELS:
             return LabelTree(random_state=self.random_state)
         if n * q <= MOST_LINEAR or self.exportable:

@@ -173,7 +173,7 @@ async def read_body(request: Request) -> bytes | bytearray:
     if declared.isdigit() and int(declared) > limits.body:
         raise _too_large(limits)
     if request.headers.get("content-encoding", "identity").lower() != "identity":
-        raise BadInput("compressed bodies are not accepted: send it as it is", status=415)
+        raise BadInput("compressed bodies are not accepted: send it uncompressed", status=415)
     content = bytearray()
     try:
         async with asyncio.timeout(limits.seconds):

@@ -72,7 +72,7 @@ def _bound(host: str, port: int) -> list[socket.socket]:
 
 
 def _with_files(limits: Limits) -> Limits:
-    """Raise the limit of open files for the connections, or lower that of connections."""
+    """Raise the limit of open files to the number of connections, or lower the latter."""
     try:
         import resource
     except ImportError:  # Windows
@@ -192,7 +192,7 @@ class LimitedProtocol(HttpToolsProtocol):
     """HTTP with limits on connections, on the head of a request and on stalled responses.
 
     uvicorn has no such limits: a connection without a request, or with half a request line, would
-    stay open forever, and the head of a request would be kept whatever its size. The time for a
+    stay open forever, and the head of a request could have any size. The time for a
     body is limited where it is read.
     """
 

@@ -354,7 +354,11 @@ class _Evaluation:
                 if not run.error:
                     self.readings["learners"][name]["bytes"][-1] = run.size()
         if self.folder is not None:
-            self._finish(self.folder)
+            if self.n_saved < len(self.readings["rows"]):
+                self._save_readings(self.folder)
+            end = {"rows": self.row, "errors": self._errors()}
+            write_json(self.folder / "finished.json", end)
+            (self.folder / "checkpoint.pickle").unlink(missing_ok=True)
         results = self._results(is_finished=True)
         if progress is not None:
             progress(results)
@@ -449,12 +453,6 @@ class _Evaluation:
         """Write the new readings."""
         write_json(part_path(folder, self.row), plain(as_lists(self.readings, self.n_saved)))
         self.n_saved = len(self.readings["rows"])
-
-    def _finish(self, folder: Path) -> None:
-        if self.n_saved < len(self.readings["rows"]):
-            self._save_readings(folder)
-        write_json(folder / "finished.json", {"rows": self.row, "errors": self._errors()})
-        (folder / "checkpoint.pickle").unlink(missing_ok=True)
 
     def resume(self, *, fresh: bool) -> bool:
         """Return whether the run in the folder is finished; otherwise load its checkpoint."""

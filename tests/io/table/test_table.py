@@ -67,7 +67,7 @@ def test_labels_that_are_not_known(tmp_path, suffix):
     assert absent.dtype == np.int64
     assert "labels not known" in data._repr_html_()
     assert data.as_frame().Y.isna().sum().sum() == 4
-    with pytest.raises(ValueError, match="cannot say which labels are not known"):
+    with pytest.raises(ValueError, match="cannot represent unknown labels"):
         write_table(path, data, tags="t")
 
 

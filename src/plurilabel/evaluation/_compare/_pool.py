@@ -60,7 +60,7 @@ def run_units(
     """Run each unit in one of several worker processes.
 
     If a learner takes too long or ends its process, its cell holds the error, and the rest of the
-    unit goes to a new process. When this generator ends, for whatever reason, so do all workers.
+    unit goes to a new process. All workers end with this generator.
     """
     waiting, numbers = deque(units), count()
     workers: list[Worker] = []

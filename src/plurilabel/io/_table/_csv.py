@@ -32,7 +32,7 @@ class CsvSource:
     encoding: str  # UTF-16 if the file begins with its mark, else UTF-8
     sep: str
     has_sep_line: bool  # the first line only names the separator, sep=;, as Excel writes it
-    first: list[Record]  # the header and the first row, as far as they are there
+    first: list[Record]  # the header and the first row, if any
 
     def records(self, *, strict: bool = False) -> Iterator[Record]:
         """Records that are not blank, each with the line on which it starts."""

@@ -68,7 +68,7 @@ def embed_table(
         raise ValueError(f"text names {text!r}, but the columns are {columns}")
     others = frame.drop(columns=[text])
     if name in others.columns:
-        raise ValueError(f"name must be that of a new column, got {name!r}")
+        raise ValueError(f"name must not be the name of another column, got {name!r}")
     found = make_encoder(encoder) if isinstance(encoder, str) else encoder
     vectors = np.asarray(found.fit_transform(frame[text]), dtype=np.float32)
     n, d = vectors.shape

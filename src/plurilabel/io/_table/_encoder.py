@@ -35,7 +35,7 @@ def column_transformer(
     for name, kind in kinds.items():
         if kind != "text":
             columns["declared" if hasattr(frame[name], "cat") else kind].append(name)
-    # beside words, thousands of columns mostly of zeros
+    # with words, there are thousands of columns, mostly of zeros
     options: dict[str, Any] = {"sparse_output": bool(texts) and not is_dense(words)}
     declared = [
         [*frame[name].cat.categories, *([np.nan] if frame[name].isna().any() else [])]

@@ -464,7 +464,7 @@ def _categories(cells: list[Any], name: str) -> list[Any]:
 
 
 def _categories_like(series: Any, name: str, _: str | None) -> Any:
-    """Categories as text; those of pandas' categorical type stay of that type."""
+    """Categories as text; pandas' categorical type is kept."""
     if not hasattr(series, "cat"):
         return _categories(cells_of(series), name)
     texts = [str(value).strip() for value in series.cat.categories]

@@ -158,7 +158,7 @@ def _tag_sets(
 
 
 def _tag_separator(texts: list[str], cells: list[Any], name: str) -> str | None:
-    """The one separator that occurs in a column of tags, None if there is none."""
+    """The only separator in a column of tags; None if there is none."""
     for text in texts:
         if text.startswith("[") and text.endswith("]"):
             problem = f"expected separated tags, got a printed list, {shown(text)}; save lists as "

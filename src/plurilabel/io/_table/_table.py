@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import replace
 from itertools import pairwise
-from typing import Any, BinaryIO, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -19,7 +18,6 @@ from plurilabel._core.records import write_atomic
 from plurilabel._core.soft import is_soft, soft_or_hard
 from plurilabel._core.unknown import known_part
 from plurilabel._core.words import first_repeated, listed
-from plurilabel.io._files import formats
 from plurilabel.io._table._frame import VECTORS, open_frame, table_format, table_module
 from plurilabel.io._table._kinds import typed_frame, typed_like
 from plurilabel.io._table._labels import label_columns, tag_column
@@ -66,7 +64,7 @@ def read_table(
         name of the one column with the tags of each row: text with a separator
         (``sport;politics``), or lists in Parquet, JSON and data frames.
     features : sequence of str, default=None
-        Feature columns. By default all but the labels, and those that identify rows.
+        Feature columns; by default all but labels and columns that identify rows.
     drop : sequence of str, default=()
         Columns to leave out, for instance identifiers.
     text : str or sequence of str, default=None
@@ -165,7 +163,7 @@ def read_table(
            [0, 0, 1],
            [0, 0, 0]])
 
-    In a pipeline, words and their weights are those of the rows that it is fitted on:
+    In a pipeline, words and their weights are learned from the training rows:
 
     >>> import pandas as pd
     >>> from sklearn.neighbors import KNeighborsClassifier
@@ -450,7 +448,7 @@ def write_table(
     label_frame = _label_frames(dataset, tags, tag_sep if is_csv else None)
     with (
         write_atomic(path) as stream,
-        frame_writer(stream, format.name, features + labels, schema) as write,
+        format.writer(stream, features + labels, schema, False) as write,
     ):
         for rows in row_blocks(dataset.X.shape[0], len(features + labels), _CELLS_AT_ONCE):
             X = pandas.DataFrame(dense(dataset.X[rows]).astype(np.float64), columns=features)
@@ -460,13 +458,13 @@ def write_table(
 def _label_frames(
     dataset: Dataset, tags: str | None, tag_sep: str | None
 ) -> Callable[[slice], Any]:
-    """From rows to a data frame of label columns, or of one column of tags, as lists or text."""
+    """A function from rows to a data frame of label columns, or of a column of tags."""
     pandas = table_module("pandas")
     filled, unknown = known_part(dataset.Y)
     Y = soft_or_hard(filled, name="dataset.Y")
     names = np.array(dataset.label_names, dtype=object)
     if unknown is not None and tags is not None:
-        raise ValueError("a column of tags cannot say which labels are not known: leave out tags")
+        raise ValueError("a column of tags cannot represent unknown labels: leave out tags")
 
     def zeros_and_ones(rows: slice) -> Any:
         soft = Y.dtype.kind == "f"
@@ -496,22 +494,3 @@ def _check_writable(names: Sequence[str], what: str, unwanted: Sequence[str]) ->
                 raise ValueError(f"a {what} must not hold {part!r}, got {name!r}")
     if (twice := first_repeated(names)) is not None:
         raise ValueError(f"each {what} must be there once, got {twice!r} twice")
-
-
-def frame_writer(
-    stream: BinaryIO,
-    format: str,
-    names: Sequence[str],
-    schema: Callable[[Any], Any],
-    *,
-    escape_formulas: bool = False,
-) -> AbstractContextManager[Callable[[Any], object]]:
-    """Return a context manager for a function that appends data frames to a stream.
-
-    ``schema`` takes pyarrow and returns the schema of a Parquet file, since the type of lists
-    cannot always be inferred from a block of rows.
-    """
-    writer = formats()[format].writer
-    if writer is None:
-        raise ValueError(f"tables are not written as {format}")
-    return writer(stream, names, schema, escape_formulas)

@@ -171,7 +171,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             return self._matrix(self.transformer_.transform(self.typed(table.frame)))
 
     def typed(self, frame: Any) -> Any:
-        """Columns of a frame with the kinds and the notation of those of ``fit``."""
+        """Convert the columns of a frame to the kinds and the notation of ``fit``."""
         return typed_like(frame, self.kinds_, self.written_)
 
     def decided(self, X: Any) -> Self:

@@ -33,7 +33,7 @@ from plurilabel.models.onnx._classifiers import (
 )
 from plurilabel.models.onnx._cuts import calibrated, cut, linear_cuts
 from plurilabel.models.onnx._neighbors import counted_neighbors
-from plurilabel.models.onnx._steps import transformed
+from plurilabel.models.onnx._steps import as_row, transformed
 from plurilabel.models.onnx._to_onnx import Answer, Graph, Value, converter
 from plurilabel.models.onnx._trees import leaf_numbers, mean_of_leaves, sum_of_leaves
 from plurilabel.wrappers import (
@@ -177,7 +177,7 @@ def _rank_svm(graph: Graph, learner: RankSVM, x: Value) -> Answer:
     if learner.kernel_ == "linear":
         f = x @ dense(learner.coef_).T
     else:
-        centred = x if learner._centre is None else x - _row(learner._centre)
+        centred = x if learner._centre is None else x - as_row(learner._centre)
         params = {"coef0": 1.0, "degree": 3, **learner._params}
         K = similarities(graph, centred, learner._support_vectors, learner.kernel_, params)
         f = K @ learner.dual_coef_
@@ -196,10 +196,6 @@ def _rank_svm(graph: Graph, learner: RankSVM, x: Value) -> Answer:
     return _above_cut(_sure(graph, f, never, always), "decision_function")
 
 
-def _row(numbers: Any) -> Any:
-    return np.asarray(numbers, dtype=np.float64).reshape(1, -1)
-
-
 def _one_vs_all(graph: Graph, learner: OneVsAllLinear, x: Value) -> Answer:
     return _above_cut(one_vs_all(graph, learner, x), learner._score_method())
 
@@ -211,7 +207,9 @@ def _boosted(graph: Graph, learner: MLGradientBoosting, x: Value) -> Answer:
         graph, x, learner.roots_, learner.feature_, learner.threshold_.astype(np.float64),
         ~np.asarray(learner.missing_right_, dtype=bool), learner.left_, learner.left_ + 1,
     )  # fmt: skip
-    f = sum_of_leaves(graph, numbers, learner.values_, len(learner.roots_)) + _row(learner.start_)
+    f = sum_of_leaves(graph, numbers, learner.values_, len(learner.roots_)) + as_row(
+        learner.start_
+    )
     method = learner._score_method()
     found = _above_cut(graph("Sigmoid", f) if method == "predict_proba" else f, method)
     if learner.loss_ != "joint":

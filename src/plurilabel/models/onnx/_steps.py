@@ -57,28 +57,28 @@ def transformed(graph: Graph, step: Any, x: Any) -> Value:
     return value
 
 
-def _row(numbers: Any) -> Any:
-    return np.asarray(numbers, dtype=np.float64)[np.newaxis]
+def as_row(numbers: Any) -> Any:
+    return np.asarray(numbers, dtype=np.float64).reshape(1, -1)
 
 
 def _standard(_graph: Graph, step: StandardScaler, x: Value) -> Value:
-    x = x - _row(step.mean_) if step.with_mean else x
-    return x / _row(step.scale_) if step.with_std else x
+    x = x - as_row(step.mean_) if step.with_mean else x
+    return x / as_row(step.scale_) if step.with_std else x
 
 
 def _min_max(graph: Graph, step: MinMaxScaler, x: Value) -> Value:
-    x = x * _row(step.scale_) + _row(step.min_)
+    x = x * as_row(step.scale_) + as_row(step.min_)
     return graph("Clip", x, *map(float, step.feature_range)) if step.clip else x
 
 
 def _max_abs(graph: Graph, step: MaxAbsScaler, x: Value) -> Value:
-    x = x / _row(step.scale_)
+    x = x / as_row(step.scale_)
     return graph("Clip", x, -1.0, 1.0) if getattr(step, "clip", False) else x
 
 
 def _robust(_graph: Graph, step: RobustScaler, x: Value) -> Value:
-    x = x - _row(step.center_) if step.with_centering else x
-    return x / _row(step.scale_) if step.with_scaling else x
+    x = x - as_row(step.center_) if step.with_centering else x
+    return x / as_row(step.scale_) if step.with_scaling else x
 
 
 def _imputed(graph: Graph, step: SimpleImputer, x: Value) -> Value:
@@ -88,7 +88,7 @@ def _imputed(graph: Graph, step: SimpleImputer, x: Value) -> Value:
     except (TypeError, ValueError):
         raise ValueError("SimpleImputer can be exported for numbers only") from None
     missing = graph("IsNaN", x) if np.isnan(unknown) else x.equals(unknown)
-    filled = graph("Where", missing, _row(np.nan_to_num(fill)), x)
+    filled = graph("Where", missing, as_row(np.nan_to_num(fill)), x)
     kept = np.flatnonzero(~np.isnan(fill))
     if len(kept) < len(fill):  # columns without any value are dropped
         filled = filled.columns(kept)

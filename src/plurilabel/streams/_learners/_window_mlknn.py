@@ -70,7 +70,7 @@ class CountingWindow(NeighborWindow):
             self._count(changed, changed if was == self.n else changed[changed != slot])
 
     def _count(self, rows: Slots, gone: Slots) -> None:
-        """Count rows, and subtract the counts of those that are gone."""
+        """Count rows, and subtract the counts of removed ones."""
         _, q, size = self.counts.shape
         before = self.cells[gone].ravel()
         nearest = self.neighbors[rows, : max(min(self.k, self.n - 1), 0)]
