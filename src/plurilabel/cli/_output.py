@@ -113,9 +113,6 @@ def _columns_as_option(found: re.Match[str]) -> str:
     return f"--{found[1]} " + (shlex.quote(value) if "'" in value else f"'{value}'")
 
 
-# output ---------------------------------------------------------------------------------------
-
-
 def check_output(
     out: Path,
     *inputs: str,

@@ -17,8 +17,6 @@ import numpy as np
 
 from plurilabel._core.roster import estimators
 
-# types ----------------------------------------------------------------------------------------
-
 # In addition to what skops trusts by default, attributes of the usual classifiers. Classes only: a
 # file must not name functions.
 _OTHERS = {
@@ -118,9 +116,6 @@ def _refused_node(node: dict[str, Any]) -> str | None:
         if size["__loader__"] != "JsonNode" or size["content"] != "4":
             return "a random generator in it has a pool size other than 4"
     return None
-
-
-# size -----------------------------------------------------------------------------------------
 
 
 def stored(content: bytes) -> bytes:

@@ -20,8 +20,6 @@ MISSING = {"?", "na", "n/a", "nan", "null", "none"}
 FEWEST_ROWS = 10
 """Rows after which a column that counts them is taken for an identifier."""
 
-# numbers ----------------------------------------------------------------------------------------
-
 _SIGNS = frozenset("$€£¥%")
 _GROUPS = r"[+-]?[1-9][0-9]{{0,2}}(?:([{group}' ])[0-9]{{3}}(?:\1[0-9]{{3}})*)(?:{mark}[0-9]+)?"
 _PLAIN = r"[+-]?(?:(?:[0-9]+,?[0-9]*|,[0-9]+)(?:e[+-]?[0-9]+)?|inf(?:inity)?)"
@@ -78,8 +76,6 @@ def has_comma(texts: Iterable[str]) -> bool | None:
         votes += (number_of(text, comma=True) is not None) - (number_of(text) is not None)
     return None if votes == 0 else votes > 0
 
-
-# dates ------------------------------------------------------------------------------------------
 
 _MONTH_NAMES = [
     "january", "february", "march", "april", "may", "june", "july", "august", "september",
@@ -167,8 +163,6 @@ def orders_of(text: str) -> frozenset[bool]:
         return frozenset()
     return frozenset(order for order in (False, True) if date_of(text, day_first=order))
 
-
-# row by row -------------------------------------------------------------------------------------
 
 Feature = tuple[str, float]
 

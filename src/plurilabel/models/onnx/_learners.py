@@ -207,9 +207,8 @@ def _boosted(graph: Graph, learner: MLGradientBoosting, x: Value) -> Answer:
         graph, x, learner.roots_, learner.feature_, learner.threshold_.astype(np.float64),
         ~np.asarray(learner.missing_right_, dtype=bool), learner.left_, learner.left_ + 1,
     )  # fmt: skip
-    f = sum_of_leaves(graph, numbers, learner.values_, len(learner.roots_)) + as_row(
-        learner.start_
-    )
+    f = sum_of_leaves(graph, numbers, learner.values_, len(learner.roots_))
+    f = f + as_row(learner.start_)
     method = learner._score_method()
     found = _above_cut(graph("Sigmoid", f) if method == "predict_proba" else f, method)
     if learner.loss_ != "joint":
