@@ -35,9 +35,8 @@ LEARNERS = {
 
 @click.command()
 @click.option(
-    "--out", type=click.Path(path_type=Path), default=Path("out"),
-    help="Folder for the results.",
-)  # fmt: skip
+    "--out", type=click.Path(path_type=Path), default=Path("out"), help="Folder for the results."
+)
 @click.option(
     "--serve", "serves", is_flag=True,
     help="Instead, open the page of a model, to view, explain and correct its predictions.",

@@ -154,17 +154,11 @@ def fit(
     "--learner", metavar="SPEC", required=True,
     help='A learner with lists of candidates, such as "MLkNN(n_neighbors=[5, 7, 9])".',
 )  # fmt: skip
+@click.option("--measure", default="f1", metavar="NAME", help="The measure to optimize.")
 @click.option(
-    "--measure", default="f1", metavar="NAME", help="The measure to optimize."
-)  # fmt: skip
-@click.option(
-    "--cv", type=click.IntRange(2), default=5, metavar="FOLDS",
-    help="Number of stratified folds.",
-)  # fmt: skip
-@click.option(
-    "--jobs", type=int, default=1,
-    help="Number of parallel fits; -1 for all cores.",
-)  # fmt: skip
+    "--cv", type=click.IntRange(2), default=5, metavar="FOLDS", help="Number of stratified folds."
+)
+@click.option("--jobs", type=int, default=1, help="Number of parallel fits; -1 for all cores.")
 @training_command
 def tune(run: Run, learner: str, measure: str, cv: int, jobs: int) -> None:
     """Search for the best parameters and save the model.

@@ -26,9 +26,7 @@ LEARNS = {
     help="The training rows of the model, with their labels. They are shown on the page, and a "
     "learner without incremental updates is refitted on them and the corrections.",
 )  # fmt: skip
-@click.option(
-    "--pool", metavar="NAME|FILE", help="Unlabeled rows, to be labeled on the page."
-)  # fmt: skip
+@click.option("--pool", metavar="NAME|FILE", help="Unlabeled rows, to be labeled on the page.")
 @click.option(
     "--store", type=click.Path(path_type=Path), metavar="FILE.db",
     help="File for corrections; by default MODEL.feedback.db, next to the model.",
