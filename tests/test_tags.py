@@ -187,7 +187,7 @@ def test_sparse_frames_are_sparse_labels():
         ("a;b", {}, TypeError, "sequence, one entry per instance"),
         ({"a": 1}, {}, TypeError, "sequence, one entry per instance"),
         ([], {}, ValueError, "at least one instance"),
-        (["a;b|c"], {}, ValueError, "say which with sep="),
+        (["a;b|c"], {}, ValueError, "choose one with sep="),
         (["a;b"], {"sep": ""}, ValueError, "at least one character"),
         (["a", "c"], {"label_names": ["a", "b"]}, ValueError, "row 1: .*one of label_names, got"),
         (["a"], {"label_names": ["a", "a"]}, ValueError, "'a' twice"),

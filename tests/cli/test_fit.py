@@ -418,4 +418,4 @@ def test_labels_that_are_not_known(run, tmp_path):
     assert "unknown labels" in page and f" {hidden} |" in page and "## Calibration" in page
     frame.replace({"sea": {0: pd.NA}, "sun": {0: pd.NA}}).to_csv(train, index=False)
     no = run("fit", train, "--labels", "sea,sun", "-o", tmp_path / "no.skops")
-    assert "say what it means with --empty-labels absent or --empty-labels unknown" in no.err
+    assert "use --empty-labels absent or --empty-labels unknown" in no.err

@@ -59,6 +59,9 @@ def shop_frame(n, seed):
     return pd.DataFrame(rows)
 
 
+LOGISTIC = ("--learner", "BinaryRelevance(LogisticRegression(C=100))")
+
+
 @pytest.fixture(scope="module")
 def shop(tmp_path_factory):
     """Semicolons, decimal commas, days first, and a byte order mark, as Excel writes it."""
@@ -79,8 +82,9 @@ def test_all_columns_beat_the_best_single_one(run, shop, shop_model, tmp_path):
     _, result = shop_model
     whole = result["held_out"]["measures"]
     for column in ("title", "body", "sent", "land", "price"):
+        learner = ("--learner", "MLRandomForest(30)", "--threshold", "cardinality")
         done = run("fit", shop, "--labels", "tags", "--tag-sep", "+", "--features", column,
-                   "--quick", "--json", "-o", tmp_path / f"{column}.skops")  # fmt: skip
+                   *learner, "--json", "-o", tmp_path / f"{column}.skops")  # fmt: skip
         single = json.loads(done.out)["held_out"]["measures"]
         assert whole["f1"] > single["f1"] + 0.2
         assert whole["average_precision"] > single["average_precision"] + 0.1
@@ -193,25 +197,15 @@ def test_parts_of_words_know_words_that_are_new(run, mails, tmp_path):
     answers = []
     for options in ([], ["--subwords"]):
         out = tmp_path / f"m{len(options)}.skops"
-        run(
-            "fit",
-            mails,
-            "--labels",
-            "topics",
-            "--features",
-            "body",
-            *options,
-            "--quick",
-            "-o",
-            out,
-        )
+        given = ("--labels", "topics", "--features", "body", *options, *LOGISTIC)
+        run("fit", mails, *given, "-o", out)
         answers.append(run("predict", out, tmp_path / "new.csv").out.splitlines()[1])
     assert answers[1] == "sport"
 
 
 def test_a_text_without_a_known_word_gets_a_note_and_no_labels(run, mails, tmp_path):
     out = tmp_path / "m.skops"
-    run("fit", mails, "--labels", "topics", "--features", "body", "--quick", "-o", out)
+    run("fit", mails, "--labels", "topics", "--features", "body", *LOGISTIC, "-o", out)
     (tmp_path / "new.csv").write_text('body,n\n"bread, soup",1\nzzz qqq,2\n"",3\n')
     done = run("predict", out, tmp_path / "new.csv", "--scores")
     rows = list(csv.DictReader(io.StringIO(done.out)))
@@ -225,8 +219,8 @@ def test_a_text_without_a_known_word_gets_a_note_and_no_labels(run, mails, tmp_p
     assert len(rows[0]["topics"]) == 2 and rows[1] == {"topics": [], "scores": []}
     # other columns may still tell
     out = tmp_path / "both.skops"
-    run("fit", mails, "--labels", "topics", "--text", "body", "--features", "from", "--quick",
-        "-o", out)  # fmt: skip
+    run("fit", mails, "--labels", "topics", "--text", "body", "--features", "from", *LOGISTIC,
+        "--threshold", "rcut", "-o", out)  # fmt: skip
     (tmp_path / "new.csv").write_text("body,from\nzzz,shop\n")
     done = run("predict", out, tmp_path / "new.csv")
     assert done.out.splitlines()[1] != ""
@@ -256,7 +250,7 @@ def test_ready_made_vectors(run, tmp_path):
     assert json.loads(done.out)["measures"]["f1"] > 0.8
     assert run("predict", out, *new, "--id", "name").out.startswith("name,tags\nr60,")
     done = run("predict", out, tmp_path / "new.csv")
-    assert done.status == 1 and "give --embeddings, a .npy file with a row for each" in done.err
+    assert done.status == 1 and "pass --embeddings, a .npy file with a row for each" in done.err
     done = run("predict", out, tmp_path / "new.csv", "--embeddings", tmp_path / "t.npy")
     assert done.status == 1 and "has 60 rows for the 20 rows of the table" in done.err
 
@@ -324,7 +318,7 @@ def test_shell_completion():
 
 def test_outputs_that_are_there_are_kept(run, mails, tmp_path):
     out, table, plot = (tmp_path / name for name in ("m.skops", "p.csv", "p.png"))
-    fit = ("fit", mails, "--labels", "topics", "--features", "from", "--quick", "-o", out)
+    fit = ("fit", mails, "--labels", "topics", "--features", "from", *LOGISTIC, "-o", out)
     commands = {
         out: fit,
         table: ("predict", out, mails, "-o", table),

@@ -43,11 +43,11 @@ def test_labels_that_are_not_known_and_frames():
     assert found.n_unknown == int(np.isnan(partial).sum())
     names = list("abcdef")
     frames = [dd.from_pandas(pd.DataFrame(M, columns=names), npartitions=3) for M in (Y, S, Z)]
-    with pytest.warns(UserWarning, match="counted first"):
+    with pytest.warns(UserWarning, match="to count its rows"):
         assert_same(evaluate(*frames, auc=True), metrics.evaluate(Y, S, Z))
     with (
         pytest.raises(ValueError, match="columns in the order of Y_true"),
-        pytest.warns(UserWarning, match="counted first"),
+        pytest.warns(UserWarning, match="to count its rows"),
     ):
         evaluate(frames[0], labels=frames[2][names[::-1]])
 

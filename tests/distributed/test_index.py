@@ -86,7 +86,7 @@ def test_chunks_may_be_sparse_and_of_unknown_size():
     X = da.from_array(dense, chunks=(33, -1))
     same(DaskIndex(rows=25).fit(X.map_blocks(sparse.csr_array)).kneighbors(None, 4), expected)
     unknown = X[X[:, 0] < 99]
-    with pytest.warns(UserWarning, match="rows of X are counted first"):
+    with pytest.warns(UserWarning, match="X is read once to count its rows"):
         index = DaskIndex().fit(unknown)
     same(index.kneighbors(None, 4), expected)
     same(DaskIndex(rows=25).fit(dense).kneighbors(None, 4), expected)
@@ -96,7 +96,7 @@ def test_a_data_frame():
     dd = pytest.importorskip("dask.dataframe", reason="dask.dataframe is not installed")
     pd = pytest.importorskip("pandas", reason="pandas is not installed")
     frame = dd.from_pandas(pd.DataFrame(POINTS["normal"]), npartitions=3)
-    with pytest.warns(UserWarning, match="counted first"):
+    with pytest.warns(UserWarning, match="to count its rows"):
         index = DaskIndex().fit(frame)
     same(index.kneighbors(None, 3), ExactIndex().fit(POINTS["normal"]).kneighbors(None, 3))
 
@@ -141,7 +141,7 @@ def test_what_is_no_matrix_of_numbers_is_refused():
     for empty in (np.zeros((0, 3)), da.zeros((0, 3))):
         with pytest.raises(ValueError, match="X has no rows"):
             DaskIndex().fit(empty)
-    with pytest.raises(ValueError, match="no masked entries"):
+    with pytest.raises(ValueError, match="must not have masked entries"):
         DaskIndex().fit(da.ma.masked_less(da.from_array(POINTS["normal"]), 0)).kneighbors()
     words = np.array([[1.0, 2.0], [None, 3.0]], dtype=object)
     with pytest.raises(ValueError, match="in rows 0 to 1 of X"):

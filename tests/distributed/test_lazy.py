@@ -67,7 +67,7 @@ def test_errors():
         DaskLazyClassifier(MLkNN(150)).fit(X, Y)
     frames = pytest.importorskip("dask.dataframe")
     frame = frames.from_dask_array(da.from_array(X, chunks=(50, -1)), columns=list("abcdef"))
-    with pytest.warns(UserWarning, match="are counted first"):
+    with pytest.warns(UserWarning, match="to count its rows"):
         named = DaskLazyClassifier(MLkNN(3)).fit(frame, Y)
     with pytest.raises(ValueError, match="the columns of fit, in their order"):
         named.predict(frame[list("bacdef")])

@@ -61,9 +61,11 @@ def test_the_same_model_as_the_command(films, tmp_path, options, words):
     assert done.exit_code == 0, done.output
     saved = load_model(out)
     reading = {"text": "plot", "features": ["length", "country"], "name": "films"}
-    from_file = train(tmp_path / "films.csv", "tags", **reading | {"name": None}, **options)
-    from_frame = train(films, labels="tags", **reading, **options)
-    for model in (from_file, from_frame):
+    models = [train(films, labels="tags", **reading, **options)]
+    if options:  # once is enough for all learners
+        from_file = train(tmp_path / "films.csv", "tags", **reading | {"name": None}, **options)
+        models.append(from_file)
+    for model in models:
         assert model.labels == saved.labels and model.label_names == saved.label_names
         assert model.feature_names == saved.feature_names
         assert model.predict(films) == saved.predict(films)
@@ -176,11 +178,12 @@ KNN = "StandardScaler | MLkNN(n_neighbors=3)"
 def test_patients_are_held_out_as_a_whole(visits, learner):
     options = {"drop": ["day"], "learner": learner, "threshold": "scut", "quick": True}
     apart = train(visits, "tags", group="patient", **options)
-    mixed = train(visits, "tags", **{**options, "drop": ["day", "patient"]})
     assert apart.notes["held_out"]["how"] == "36 rows (20%, whole groups)"
     assert list(apart.feature_names) == ["a", "b", "c"]
-    one, other = (model.notes["held_out"]["measures"]["micro_f1"] for model in (apart, mixed))
-    assert learner is None or (other > 0.9 and one < 0.8)
+    if learner is not None:
+        mixed = train(visits, "tags", **{**options, "drop": ["day", "patient"]})
+        one, other = (model.notes["held_out"]["measures"]["micro_f1"] for model in (apart, mixed))
+        assert other > 0.9 and one < 0.8
 
 
 def test_groups_as_a_column_and_as_values(visits):

@@ -7,6 +7,7 @@ Where there is a GPU, it runs there as well.
 import os
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -215,6 +216,15 @@ def test_sparse_points_that_do_not_fit_are_left_to_the_cpu_by_auto(monkeypatch):
     ):
         index = ExactIndex(device_memory=memory).fit(points)
         assert isinstance(index._engine, GpuEngine) == there
+
+
+def test_torch_is_not_imported_without_a_driver(monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(_exact_index, "GAINS_ABOVE", 0)
+    monkeypatch.setattr(_exact_index, "sys", SimpleNamespace(modules={}))
+    for driver in (True, False):
+        monkeypatch.setattr(_exact_index, "has_driver", lambda driver=driver: driver)
+        assert ExactIndex()._takes_gpu(Formula(), np.zeros((9, 2))) == driver
 
 
 @pytest.mark.parametrize("count", [1, 3])

@@ -53,7 +53,7 @@ def test_serve(serve, tmp_path):
     )  # fmt: skip
     assert status == 0 and served["limits"].body == 2_000_000 and served["port"] == 0
     assert served["limits"].memory == 64_000_000
-    assert "learns corrections at once" in out and f"{store} (0 corrections so far)" in out
+    assert "learns corrections immediately" in out and f"{store} (0 corrections so far)" in out
     assert "Open http://127.0.0.1:8000 in a browser" in out and "opened" not in served
     assert len(served["service"].pool) == 5 and served["service"].name == "lazy"
     status, out, err, served = serve("serve", "linear.skops", "--data", "points.csv", "--open")

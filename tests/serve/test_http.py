@@ -40,9 +40,9 @@ def test_what_json_says(value):
     "content",
     [
         b'\xef\xbb\xbf{"a": 1}',
-        b'"\\ud800"',
-        '{"a": "é"}'.encode("utf-16"),
-        b"[" * 300 + b"]" * 300,
+        b'"\\ud83d\\ude00"',
+        b"[" * 150 + b"]" * 150,
+        b"[" + b"1" * 4000 + b"]",
     ],
 )
 def test_unusual_but_json(content):
@@ -52,12 +52,14 @@ def test_unusual_but_json(content):
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        (b"", "Expecting value"),
-        (b'{"a": NaN}', "NaN is not a number there; use null"),
-        (b"[-Infinity]", "-Infinity is not a number there"),
-        (b"[" * 100_000, "nested too deeply"),
+        (b"", "EOF while parsing a value"),
+        (b'{"a": NaN}', "column 7; send null instead of NaN"),
+        (b"[-Infinity]", "column 3; send null instead of NaN"),
+        (b"[" * 100_000, "recursion limit exceeded at line 1 column 2"),
         (b"[1,]", "line 1 column 4"),
-        (b"\xff", "'utf-8' codec can't decode"),
+        (b'"\\ud800"', "unexpected end of hex escape"),
+        (b"1" * 5000, "number out of range"),
+        ('{"a": "é"}'.encode("utf-16"), "expected value at line 1 column 1"),
     ],
 )
 def test_not_json(content, words):
@@ -66,19 +68,10 @@ def test_not_json(content, words):
     assert raised.value.status == 400
 
 
-def test_large_bodies_are_parsed_once():
+def test_large_bodies():
     texts = ["é" * 200_000, "x"] * 2
-    for encoding in ("utf-8", "utf-8-sig", "utf-16", "utf-32"):
+    for encoding in ("utf-8", "utf-8-sig"):
         assert parsed_json(json.dumps(texts, ensure_ascii=False).encode(encoding)) == texts
     for content in (b"[" * 300_000, b"[" + b"[]," * 200_000, b'{"a": NaN' + b" " * 300_000 + b"}"):
-        for encoded in (content, content.decode().encode("utf-16")):
-            with pytest.raises(BadInput, match="the body is not JSON: .* column") as raised:
-                parsed_json(encoded)
-            assert raised.value.status == 400
-
-
-def test_endless_numbers_are_left_to_whoever_knows_where_they_are():
-    for digits in (b"1" * 5000, b"-" + b"1" * 100_000):
-        (value,) = parsed_json(b"[" + digits + b"]")
-        assert isinstance(value, int) and abs(value) > 10**900
-        assert (value < 0) == digits.startswith(b"-")
+        with pytest.raises(BadInput, match="the body is not JSON: .* column"):
+            parsed_json(content)

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from plurilabel.serve import BadInput
 from plurilabel.serve._ledger import Ledger
-from plurilabel.serve._store import Store
+from plurilabel.serve._store import Entry
 
 N = 3
 
@@ -49,9 +49,9 @@ def test_rows_and_labels_are_those_of_the_twin(steps):
     for kind, number, label in steps:
         id = ledger.version + 1
         entry = {
-            "row": lambda: Store.new(id, row=number, labels=[label]),  # noqa: B023
-            "new": lambda: Store.new(id, features={}, labels=[label]),  # noqa: B023
-            "undo": lambda: Store.new(id, undoes=number),  # noqa: B023
+            "row": lambda: Entry(id, row=number, labels=(label,)),  # noqa: B023
+            "new": lambda: Entry(id, features={}, labels=(label,)),  # noqa: B023
+            "undo": lambda: Entry(id, undoes=number),  # noqa: B023
         }[kind]()
         before = ledger.copy()
         try:
@@ -69,16 +69,16 @@ def test_rows_and_labels_are_those_of_the_twin(steps):
 @pytest.mark.parametrize(
     ("entry", "status"),
     [
-        (Store.new(3, row=9, labels=[]), 404),
-        (Store.new(3, row=-1, labels=[]), 404),
-        (Store.new(3, undoes=7), 404),
-        (Store.new(3, undoes=1), 409),  # its row has been corrected since
+        (Entry(3, row=9, labels=()), 404),
+        (Entry(3, row=-1, labels=()), 404),
+        (Entry(3, undoes=7), 404),
+        (Entry(3, undoes=1), 409),  # its row has been corrected since
     ],
 )
 def test_what_makes_no_sense_is_refused(entry, status):
     ledger = Ledger(N)
-    row = ledger.add(Store.new(1, features={}, labels=["a"]))
-    ledger.add(Store.new(2, row=row, labels=["b"]))
+    row = ledger.add(Entry(1, features={}, labels=("a",)))
+    ledger.add(Entry(2, row=row, labels=("b",)))
     with pytest.raises(BadInput) as caught:
         ledger.add(entry)
     assert caught.value.status == status and ledger.version == 2
@@ -86,9 +86,9 @@ def test_what_makes_no_sense_is_refused(entry, status):
 
 def test_undone_twice():
     ledger = Ledger(N)
-    ledger.add(Store.new(1, row=0, labels=["a"]))
-    ledger.add(Store.new(2, undoes=1))
+    ledger.add(Entry(1, row=0, labels=("a",)))
+    ledger.add(Entry(2, undoes=1))
     with pytest.raises(BadInput, match="undone already"):
-        ledger.add(Store.new(3, undoes=1))
+        ledger.add(Entry(3, undoes=1))
     with pytest.raises(BadInput, match="no correction 2"):  # undoing is not a correction
-        ledger.add(Store.new(3, undoes=2))
+        ledger.add(Entry(3, undoes=2))

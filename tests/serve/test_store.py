@@ -9,7 +9,7 @@ from contextlib import closing
 import pytest
 
 from plurilabel.serve import Service, StoreError
-from plurilabel.serve._store import Store
+from plurilabel.serve._store import Entry, Store
 from tests.serve.problems import lazy, points, records
 
 ROW = records(points(1)[0])[0]
@@ -19,9 +19,9 @@ def test_entries_come_back_as_they_were(tmp_path):
     store = Store(tmp_path / "log.db", {"model": "m"})
     row = {"heat": 0.1 + 0.2, "place": "Ærø", "none": None}
     entries = [
-        Store.new(1, row=4, labels=["sea"], key="k1"),
-        Store.new(2, features=row, labels=[]),
-        Store.new(3, undoes=1),
+        Entry(1, row=4, labels=("sea",), key="k1"),
+        Entry(2, features=row, labels=()),
+        Entry(3, undoes=1),
     ]
     store.append(entries[:1])
     store.append(entries[1:])
@@ -39,7 +39,7 @@ def test_an_entry_is_on_disk_when_append_returns(tmp_path):
         for name in ("journal_mode", "synchronous")
     ]
     assert modes == ["wal", 2]  # FULL
-    store.append([Store.new(1, row=0, labels=[])])
+    store.append([Entry(1, row=0, labels=())])
     # a copy of the files, as a crash would leave them, has it
     for name in ("log.db", "log.db-wal"):
         (tmp_path / f"copy-{name}").write_bytes((tmp_path / name).read_bytes())
@@ -51,9 +51,9 @@ def test_an_entry_is_on_disk_when_append_returns(tmp_path):
 
 def test_all_of_a_batch_or_none(tmp_path):
     store = Store(tmp_path / "log.db", {})
-    store.append([Store.new(1, row=0, labels=[], key="same")])
+    store.append([Entry(1, row=0, labels=(), key="same")])
     with pytest.raises(StoreError, match=r"log.db cannot be written, .* UNIQUE constraint failed"):
-        store.append([Store.new(2, row=1, labels=[]), Store.new(3, row=2, labels=[], key="same")])
+        store.append([Entry(2, row=1, labels=()), Entry(3, row=2, labels=(), key="same")])
     assert [entry.id for entry in store.entries()] == [1]
     store.close()
 
@@ -81,7 +81,7 @@ def test_one_process_at_a_time(tmp_path):
 def test_a_damaged_file_is_named(tmp_path):
     path = tmp_path / "a.db"
     store = Store(path, {"model": "m"})
-    store.append([store.new(1, row=7, labels=["sea"])])
+    store.append([Entry(1, row=7, labels=("sea",))])
     store.close()
     content = path.read_bytes()
     for changed in (content.replace(b'["sea"]', b'["sea"}'), content[:8192] + b"\xff" * 4096):
@@ -248,8 +248,8 @@ def test_a_full_disk_at_any_point(small_disk):
 
 def test_how_much_is_kept(tmp_path):
     store = Store(tmp_path / "log.db", {}, most=2000)
-    store.append([Store.new(1, features={"x": "y" * 500}, labels=[])])
-    large = Store.new(2, features={"x": "y" * 1000}, labels=[])
+    store.append([Entry(1, features={"x": "y" * 500}, labels=())])
+    large = Entry(2, features={"x": "y" * 1000}, labels=())
     with pytest.raises(StoreError, match=r"log.db would hold more than 2,000 bytes") as raised:
         store.append([large])
     assert raised.value.status == 507
@@ -258,5 +258,5 @@ def test_how_much_is_kept(tmp_path):
     assert len(store.entries()) == 1
     with pytest.raises(StoreError, match="2,000 bytes"):
         store.append([large])
-    store.append([Store.new(2, undoes=1)])
+    store.append([Entry(2, undoes=1)])
     store.close()

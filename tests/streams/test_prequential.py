@@ -309,7 +309,7 @@ def test_other_rows_of_the_same_name_are_an_error(tmp_path):
     stopped(tmp_path, rows, NoChange())
     options = {"out": tmp_path, "every": 20, "checkpoint": 100}
     for other in (rows[::-1], rows[:50]):
-        with pytest.raises(ValueError, match="first 100 rows of the stream must be those"):
+        with pytest.raises(ValueError, match="first 100 rows of the stream differ from those"):
             prequential(other, NoChange(), "f1", **options)
     assert same(
         prequential(rows, NoChange(), "f1", **options),
@@ -329,7 +329,7 @@ def test_learners_that_differ_in_what_is_not_shown_are_others(tmp_path):
     trained = Silent(50)
     trained.learn_one(*next(iter(TREES)))
     for other in (Silent(51), trained):
-        with pytest.raises(ValueError, match="learners that differ"):
+        with pytest.raises(ValueError, match="a run with other learners"):
             prequential(TREES, other, "f1", **options)
     assert prequential(TREES, Silent(50), "f1", **options).n_rows == 600
 

@@ -36,7 +36,7 @@ def test_names_of_river():
         ("**{}", "is not a learner"),
         ("NoChange(", "is not a learner"),
         ("NoChange) + (1", "is not a learner"),
-        ("NoChange, NoChange", "named twice"),
+        ("NoChange, NoChange", "duplicate learner NoChange"),
         ("LabelShares(k=3)", "has no parameter 'k'; it has fading"),
         ("LabelShares(1, 2)", "cannot be made"),
         ("LabelShares(fading=f'{1}')", "not allowed"),

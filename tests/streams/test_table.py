@@ -80,7 +80,7 @@ def test_standard_input(monkeypatch):
         (b"a,l,m\n1,0,2\n", "line 2: the label m must be 0 or 1, got '2'"),
         (b"a,l,m\ninf,0,1\n", "line 2: a must be a finite number, got inf"),
         (b"a,l,mm\n1,0,1\n", "line 1: there is no column 'm' .labels.; did you mean 'mm'?"),
-        (b"a,l,a\n", "line 1: the column 'a' is there twice"),
+        (b"a,l,a\n", "line 1: duplicate column 'a'"),
         (b"a,l,m\n\xff,0,1\n", "line 2: expected text in UTF-8"),
         (b'a,l,m\n"x,0,1\n', "line"),
         (gzip.compress(CSV, mtime=0)[:-20], "gzip stream is broken"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,9 +23,6 @@ if TYPE_CHECKING:
     from plurilabel._core.data.dataset import Dataset
     from plurilabel.evaluation import Results
 
-option = partial(click.option, show_default=True)
-flag = partial(click.option, is_flag=True)
-
 IDLE = ("retry", "fresh", "as_json", "report", "n_jobs")  # options that change no result
 # measures shown by default, with titles that fit 80 columns
 SHOWN = {
@@ -39,7 +35,7 @@ SHOWN = {
     "average_precision": "avg.pr",
 }
 TO_COMPARE = ("repeats", "out", "n_jobs", "time_limit", "random_state", "retry", "fresh")
-"""Options that are passed on as they are."""
+"""Options that are passed on unchanged."""
 
 
 @click.command()
@@ -52,26 +48,28 @@ TO_COMPARE = ("repeats", "out", "n_jobs", "time_limit", "random_state", "retry",
     "are imputed, but features are only scaled if a learner says so.  "
     "[default: one of each kind]",
 )  # fmt: skip
-@option(
+@click.option(
     "--cv", default="holdout", metavar="holdout|FOLDS",
     help="The published split (or a stratified one), or a number of stratified folds.",
 )  # fmt: skip
-@option("--repeats", type=click.IntRange(1), default=1, help="Repetitions with other folds.")
+@click.option("--repeats", type=click.IntRange(1), default=1, help="Repetitions with other folds.")
 @list_option("--measures", metavar="NAMES", help="Measures separated by commas; by default all.")
-@option("--search-measure", default="f1", help="The measure of parameter searches.")
-@option(
+@click.option("--search-measure", default="f1", help="The measure of parameter searches.")
+@click.option(
     "--out", type=click.Path(file_okay=False, path_type=Path), default=Path("out"),
     help="Folder for the results; finished ones are not run again.",
 )  # fmt: skip
-@option("--jobs", "n_jobs", type=int, default=1, help="Number of processes; -1 for all cores.")
-@option(
+@click.option(
+    "--jobs", "n_jobs", type=int, default=1, help="Number of processes; -1 for all cores."
+)
+@click.option(
     "--time-limit", type=click.FloatRange(0, min_open=True), metavar="SECONDS",
     help="Limit for each learner and split.",
 )  # fmt: skip
 @ui.seed_option
-@flag("--retry", help="Repeat runs that failed.")
-@flag("--fresh", help="Repeat all runs and replace the results.")
-@option("--report/--no-report", default=True, help="Write the report.")
+@click.option("--retry", is_flag=True, help="Repeat runs that failed.")
+@click.option("--fresh", is_flag=True, help="Repeat all runs and replace the results.")
+@click.option("--report/--no-report", default=True, help="Write the report.")
 @ui.json_option
 @data_options
 @click.pass_context
@@ -278,8 +276,6 @@ def show_failures(results: Results) -> None:
 
 
 def as_dict(results: Results, files: dict[str, Path]) -> dict[str, Any]:
-    """The results, for JSON."""
-
     def table(values: Any) -> dict[str, dict[str, float]]:
         return {
             dataset: dict(zip(results.learners, row.tolist()))

@@ -78,7 +78,6 @@ def _key(parameter: click.Parameter) -> str:
 
 
 def options_of(ctx: click.Context) -> dict[str, Any]:
-    """Data and options that were given, by name."""
     given = {}
     for parameter in ctx.command.params:
         name = str(parameter.name)

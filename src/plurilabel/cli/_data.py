@@ -28,45 +28,38 @@ Names = str | Sequence[str] | None
 TABLES = (
     ".csv", ".tsv", ".tab", ".parquet", ".pq", ".json", ".jsonl", ".ndjson", ".xlsx", ".xlsm",
 )  # fmt: skip
+LISTS = ("text", "categorical", "features", "drop", "stop_words")
+WORDS = ("ngrams", "stop_words", "min_count", "subwords", "encoder")
 
 
 def list_option(*names: str, help: str, **kwargs: Any) -> Callable[[Decorated], Decorated]:
-    """An option that may be given again and again, and takes names with commas between them."""
-
-    def given(_ctx: click.Context, _option: click.Parameter, value: Any) -> list[str] | None:
-        return list(value) or None
-
-    return click.option(
-        *names, multiple=True, callback=given, help=f"{help} May be repeated.", **kwargs
-    )
+    """An option for comma-separated names, which may be repeated."""
+    kwargs["callback"] = lambda _ctx, _option, value: list(value) or None
+    return click.option(*names, multiple=True, help=f"{help} May be repeated.", **kwargs)
 
 
 empty_labels_option = click.option(
-    "--empty-labels",
-    type=click.Choice(["unknown", "absent"]),
-    help="What an empty cell of a label column means; unknown by default if there are zeros.",
-)
-
-
+    "--empty-labels", type=click.Choice(["unknown", "absent"]),
+    help="Meaning of an empty cell in a label column; unknown by default if there are zeros.",
+)  # fmt: skip
 soft_option = click.option(
     "--soft", is_flag=True,
     help="Labels may be probabilities: columns of fractions, or tags such as joy:0.7.",
 )  # fmt: skip
 
 
-sheet_option = click.option("--sheet", metavar="NAME", help="Sheet of an Excel file.")
-
-
 def rows_options(command: Decorated) -> Decorated:
     """Options for reading rows for a model, which a command takes as ``**reading``."""
     for option in (
+        click.option("--sheet", metavar="NAME", help="Sheet of an Excel file."),
         click.option(
-            "--sep", metavar="CHARACTER", help="What separates the columns of a CSV file."
+            "--sep", metavar="CHARACTER",
+            help="Column separator of a CSV file; detected by default.",
         ),
-        sheet_option,
         click.option(
             "--embeddings", metavar="FILE.npy",
-            help="The vectors of these rows, for a model of vectors.",
+            help="Precomputed vectors to use as features: a NumPy array with one row for each row "
+            "of the table. Columns of lists need no option.",
         ),
     ):  # fmt: skip
         command = option(command)
@@ -78,27 +71,18 @@ def data_options(command: Decorated) -> Decorated:
     for option in (
         click.option(
             "--day-first/--month-first", "day_first", default=None,
-            help="Whether 03/04/2021 is 3 April or March 4, if no date in the file shows it.",
+            help="Whether 03/04/2021 is 3 April or March 4, if that is not clear from the file.",
         ),
         click.option(
             "--decimal", type=click.Choice([".", ","]),
-            help="The decimal mark of numbers; detected by default.",
+            help="Decimal mark of numbers; detected by default.",
         ),
-        sheet_option,
-        click.option(
-            "--sep", metavar="CHARACTER",
-            help="What separates the columns of a CSV file; detected by default.",
-        ),
-        click.option(
-            "--embeddings", metavar="FILE.npy",
-            help="Ready-made vectors to use as features: a NumPy array with one row for each row "
-            "of the table. Columns of lists need no option.",
-        ),
+        rows_options,
         click.option(
             "--encoder", metavar="NAME",
-            help="For text: vectors in place of words. static for word vectors that work offline, "
-            "a folder or name of a model of model2vec or sentence-transformers; tfidf+NAME for "
-            "both beside each other.",
+            help="For text: vectors instead of words: static for bundled word vectors, or the "
+            "folder or name of a model of model2vec or sentence-transformers; tfidf+NAME for "
+            "words and vectors.",
         ),
         click.option(
             "--subwords", is_flag=True,
@@ -110,7 +94,7 @@ def data_options(command: Decorated) -> Decorated:
         ),
         list_option(
             "--stop-words", metavar="WORDS",
-            help="For text: words to ignore; english stands for a built-in list.",
+            help="For text: words to ignore, or english for a built-in list.",
         ),
         click.option(
             "--ngrams", type=click.IntRange(1, 5), metavar="N",
@@ -118,36 +102,36 @@ def data_options(command: Decorated) -> Decorated:
         ),
         list_option(
             "--features", metavar="COLUMNS",
-            help="Columns of a table to learn from, with commas between them; by default all "
-            "other columns except identifiers.",
+            help="Feature columns of a table, separated by commas; by default all but labels and "
+            "identifiers.",
         ),
         list_option(
             "--drop", metavar="COLUMNS", help="Columns to leave out, such as identifiers."
         ),
         click.option(
             "--time", metavar="COLUMN",
-            help="Column of dates or numbers, not a feature: rows are sorted by it, and models "
-            "measured on later rows than they learn from.",
+            help="Column of dates or numbers to sort the rows by, not a feature. Models are "
+            "evaluated on later rows than they are trained on.",
         ),
         click.option(
             "--group", metavar="COLUMN",
-            help="Column with the group of each row, such as a patient; not a feature. Rows of "
-            "one group stay together wherever rows are held out.",
+            help="Column with the group of each row, such as a patient; not a feature. Groups "
+            "are never split when rows are held out.",
         ),
         list_option(
             "--categorical", metavar="COLUMNS",
-            help="Columns that are categories, such as codes written as numbers.",
+            help="Columns to treat as categories, such as codes written as numbers.",
         ),
         list_option(
-            "--text", metavar="COLUMNS", help="Columns that are text, where that is not detected."
+            "--text", metavar="COLUMNS", help="Columns to treat as text, if not detected."
         ),
         empty_labels_option,
         soft_option,
-        click.option("--tag-sep", metavar="TEXT", help="What separates the tags in one cell."),
+        click.option("--tag-sep", metavar="TEXT", help="Separator of the tags in a cell."),
         list_option(
             "--labels", metavar="COLUMNS",
-            help="Label columns of a table, with commas between them, or its one column of tags; "
-            "for an ARFF file the label XML, names, or their number.",
+            help="Label columns of a table, separated by commas, or its column of tags; for an "
+            "ARFF file the label XML, names, or their number.",
         ),
     ):  # fmt: skip
         command = option(command)
@@ -155,10 +139,7 @@ def data_options(command: Decorated) -> Decorated:
 
 
 def find(data: str, *, encode: bool = True, **options: Any) -> Dataset:
-    """A standard dataset by its name, or a file by its path, with :func:`reader_options`.
-
-    Without ``encode``, a table stays one.
-    """
+    """Load a standard dataset, or read a file; without ``encode``, a table stays one."""
     given = reader_options(data, **options)
     from plurilabel import datasets, io
     from plurilabel.io.shared import encoded, is_table
@@ -170,51 +151,19 @@ def find(data: str, *, encode: bool = True, **options: Any) -> Dataset:
 
 
 def reader_options(
-    data: str,
-    *others: str,
-    labels: Names = None,
-    tag_sep: str | None = None,
-    empty_labels: str | None = None,
-    soft: bool = False,
-    text: Names = None,
-    categorical: Names = None,
-    features: Names = None,
-    drop: Names = None,
-    sep: str | None = None,
-    ngrams: int | None = None,
-    stop_words: Names = None,
-    min_count: int | None = None,
-    subwords: bool = False,
-    encoder: str | None = None,
-    embeddings: str | None = None,
-    decimal: str | None = None,
-    day_first: bool | None = None,
-    group: str | None = None,
-    time: str | None = None,
-    sheet: str | None = None,
+    data: str, *others: str, labels: Names = None, **options: Any
 ) -> dict[str, Any]:
-    """The options that were given, as :func:`plurilabel.io.read` takes them."""
-    words = {"ngrams": ngrams, "stop_words": names_in(stop_words), "min_count": min_count}
-    options = {
-        "tag_sep": tag_sep,
-        "empty_labels": empty_labels,
-        "soft": soft or None,
-        "text": names_in(text),
-        "categorical": names_in(categorical),
-        "features": names_in(features),
-        "sep": sep,
-        "embeddings": embeddings,
-        "decimal": decimal,
-        "day_first": day_first,
-        "group": group,
-        "time": time,
-        "sheet": sheet,
-        "words": word_features({**words, "subwords": subwords or None, "encoder": encoder}),
+    """The given values of :func:`data_options`, as :func:`plurilabel.io.read` takes them."""
+    given: dict[str, Any] = {
+        name: names_in(value) if name in LISTS else value
+        for name, value in options.items()
+        if value is not None and (value is not False or name == "day_first")
     }
-    given: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
+    words = word_features({name: given.pop(name) for name in WORDS if name in given})
+    given |= {} if words is None else {"words": words}
     if is_standard(data):
         allowed = {"words"} if standard_names()[data].get("kind") == "texts" else set()
-        if labels is not None or drop is not None or given.keys() - allowed:
+        if labels is not None or given.keys() - allowed:
             raise ValueError(
                 f"{data} is a standard dataset and needs no --labels or other options"
             )
@@ -225,12 +174,11 @@ def reader_options(
             raise UsageError(f"several files must be tables, got {other}")
     if is_table(data):
         columns = table_labels(data, labels)
-        named = {"labels": columns, "drop": names_in(drop), **options, "tag_sep": None}
-        check_header(data, sep, named)
-    elif given:
-        option = "--" + next(iter(given)).replace("_", "-")
+        check_header(data, given.get("sep"), {"labels": columns, **given})
+    elif only := [name for name in given if name != "drop"]:
+        option = "--" + only[0].replace("_", "-")
         raise ValueError(f"{option} is for tables such as CSV and Parquet, but {data} is not one")
-    return {"labels": columns, **given} | ({"drop": names_in(drop)} if drop is not None else {})
+    return {"labels": columns, **given}
 
 
 def is_table(data: str) -> bool:
@@ -244,10 +192,7 @@ def is_table(data: str) -> bool:
 
 
 def check_header(path: str, sep: str | None, named: dict[str, Any]) -> None:
-    """Refuse columns that a CSV file does not have, before anything is imported.
-
-    What is refused is missing with every separator; all else is left to the reader.
-    """
+    """Refuse columns that a CSV file lacks with any separator, before anything is imported."""
     if not path.lower().removesuffix(".gz").endswith((".csv", ".tsv")) or not Path(path).is_file():
         return
     with (gzip.open if path.lower().endswith(".gz") else open)(path, "rb") as stream:
@@ -271,20 +216,19 @@ def check_header(path: str, sep: str | None, named: dict[str, Any]) -> None:
 
 
 def word_features(options: dict[str, Any]) -> Any:
-    """The transformer of texts for these options; None if none is given."""
-    given = {name: value for name, value in options.items() if value is not None}
-    if not given:
+    """The transformer of texts for the given options among :data:`WORDS`; None without any."""
+    if not options:
         return None
-    check_encoder(given.get("encoder"))
+    check_encoder(options.get("encoder"))
     from plurilabel import io
 
-    if given.get("stop_words") == ["english"]:
-        given["stop_words"] = "english"
-    return io.word_features(**given)
+    if options.get("stop_words") == ["english"]:
+        options["stop_words"] = "english"
+    return io.word_features(**options)
 
 
 def check_encoder(name: str | None) -> None:
-    """Refuse a misspelt encoder, which would be looked for among the models of a hub."""
+    """Refuse a misspelled encoder, which would be taken for the name of a model on a hub."""
     known = ["static", "wordllama", "tfidf+static"]
     if name is None or (name := name.removeprefix("tfidf+")) in known:
         return
@@ -294,13 +238,13 @@ def check_encoder(name: str | None) -> None:
 
 
 def standard_names() -> dict[str, Any]:
-    """What the catalogue says of each standard dataset, without importing that package."""
+    """The catalog of standard datasets, read without importing the package."""
     catalog = Path(__file__).parents[1] / "datasets" / "catalog.toml"
     return {"digits": {}, **tomllib.loads(catalog.read_text("utf-8"))}
 
 
 def is_standard(data: str) -> bool:
-    """Whether this names a standard dataset; False if it is a file, an error if neither."""
+    """Whether this is a standard dataset (True) or a file (False); raise an error if neither."""
     path = Path(data)
     if path.is_file():
         return False
@@ -319,10 +263,7 @@ def is_standard(data: str) -> bool:
 
 
 def names_in(given: Names) -> list[str] | None:
-    """Names with commas between them; nothing at all is the column without a name.
-
-    A name with a comma in it stands in double quotes, as in CSV.
-    """
+    """Split comma-separated names, quoted as in CSV; an empty text is the unnamed column."""
     if given is None:
         return None
     texts = [given] if isinstance(given, str) else given
@@ -345,23 +286,17 @@ def label_option(labels: Names) -> str | int | list[str] | None:
 
 
 def table_labels(data: str, labels: Names) -> str | list[str]:
-    """``--labels`` of a table, which must be names."""
+    """``--labels`` for a table, which must be names."""
     columns = label_option(labels)
     if columns is None or isinstance(columns, int):
         got = "" if columns is None else f"; got the number {columns}"
         raise UsageError(
-            f"--labels must name the label columns of {data}, or its one column of tags{got}"
+            f"--labels must name the label columns of {data}, or its column of tags{got}"
         )
     return columns
 
 
-def read_rows(
-    model: Model,
-    data: str,
-    *,
-    with_labels: bool = False,
-    **options: Any,
-) -> ModelRows:
+def read_rows(model: Model, data: str, **options: Any) -> ModelRows:
     """Read rows for a model: a file, a standard dataset, or a dash for CSV on standard input."""
     from plurilabel import datasets
 
@@ -372,7 +307,7 @@ def read_rows(
             Path(source).write_bytes(sys.stdin.buffer.read())
         try:
             rows = datasets.load(source) if is_standard(source) else source
-            return model.read(rows, with_labels=with_labels, **options)
+            return model.read(rows, **options)
         except ValueError as error:
             text = str(error) if source in str(error) else f"{name}: {error}"
             raise ValueError(text.replace(source, name)) from None
@@ -389,7 +324,6 @@ def check_names(measures: Names, learners: Sequence[str] | None = None) -> None:
 
 
 def read_learner(text: str, **search: Any) -> Any:
-    """A learner from ``--learner``."""
     with about_option("--learner"):
         check_learner(text)
         from plurilabel.learners import make_learner

@@ -35,15 +35,14 @@ LEARNERS = {
 
 @click.command()
 @click.option(
-    "--out", type=click.Path(path_type=Path), default=Path("out"), show_default=True,
-    help="Folder for the results.",
-)  # fmt: skip
+    "--out", type=click.Path(path_type=Path), default=Path("out"), help="Folder for the results."
+)
 @click.option(
     "--serve", "serves", is_flag=True,
     help="Instead, open the page of a model, to view, explain and correct its predictions.",
 )  # fmt: skip
 @click.option(
-    "--port", type=click.IntRange(0, 65535), default=8000, show_default=True,
+    "--port", type=click.IntRange(0, 65535), default=8000,
     help="Port to listen on with --serve; 0 for any free port.",
 )  # fmt: skip
 @click.pass_context

@@ -15,9 +15,8 @@ from plurilabel.cli._data import data_options, find
 @click.argument("data", metavar="NAME|FILE")
 @data_options
 @click.option(
-    "--top", type=click.IntRange(0), default=10, show_default=True,
-    help="Number of labels and label sets to show.",
-)  # fmt: skip
+    "--top", type=click.IntRange(0), default=10, help="Number of labels and label sets to show."
+)
 @click.option(
     "--plot", type=click.Path(path_type=Path), help="Plot label frequencies and pairs to a file."
 )

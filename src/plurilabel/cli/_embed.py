@@ -17,7 +17,7 @@ from plurilabel.cli._progress import Steps
 @click.argument("data", metavar="FILE")
 @click.option("--text", "columns", required=True, metavar="COLUMN", help="Column of text.")
 @click.option(
-    "--encoder", default="static", show_default=True, metavar="NAME",
+    "--encoder", default="static", metavar="NAME",
     help="static for bundled word vectors, or the folder or name of a model of model2vec or "
     "sentence-transformers.",
 )  # fmt: skip
@@ -30,7 +30,7 @@ from plurilabel.cli._progress import Steps
     "-o", "--out", required=True, metavar="FILE.parquet",
     help="Output file: the table with a column of vectors.",
 )  # fmt: skip
-@click.option("--name", default="vector", show_default=True, help="Name of the new column.")
+@click.option("--name", default="vector", help="Name of the new column.")
 @ui.quiet_option
 @ui.force_option
 def embed(

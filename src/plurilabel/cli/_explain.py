@@ -21,11 +21,7 @@ from plurilabel.cli._predict import load_rows
 )
 @list_option("--label", metavar="LABELS", help="Labels to explain; by default the predicted ones.")
 @click.option(
-    "--top",
-    type=click.IntRange(1),
-    default=5,
-    show_default=True,
-    help="Number of contributions per label.",
+    "--top", type=click.IntRange(1), default=5, help="Number of contributions per label."
 )
 @rows_options
 @ui.json_option

@@ -17,13 +17,7 @@ from plurilabel._core import names
 from plurilabel._core.words import file_size
 from plurilabel.cli import _output as ui
 from plurilabel.cli._config import as_toml, config_option, options_of
-from plurilabel.cli._data import (
-    data_options,
-    label_option,
-    names_in,
-    read_learner,
-    reader_options,
-)
+from plurilabel.cli._data import data_options, label_option, names_in, read_learner, reader_options
 from plurilabel.cli._progress import Steps
 
 if TYPE_CHECKING:
@@ -76,7 +70,7 @@ def training_command(function: Any) -> Any:
         ui.force_option,
         ui.seed_option,
         click.option(
-            "--refit/--no-refit", default=True, show_default=True,
+            "--refit/--no-refit", default=True,
             help="Refit the model on all rows after the evaluation.",
         ),
         click.option(
@@ -109,7 +103,7 @@ def _data_given(ctx: click.Context, _: click.Parameter, data: tuple[str, ...]) -
     "of several learners, chosen for --measure.",
 )  # fmt: skip
 @click.option(
-    "--measure", default="micro_f1", show_default=True, metavar="NAME",
+    "--measure", default="micro_f1", metavar="NAME",
     help="The measure to optimize, without --learner.",
 )  # fmt: skip
 @click.option(
@@ -160,17 +154,11 @@ def fit(
     "--learner", metavar="SPEC", required=True,
     help='A learner with lists of candidates, such as "MLkNN(n_neighbors=[5, 7, 9])".',
 )  # fmt: skip
+@click.option("--measure", default="f1", metavar="NAME", help="The measure to optimize.")
 @click.option(
-    "--measure", default="f1", show_default=True, metavar="NAME", help="The measure to optimize."
-)  # fmt: skip
-@click.option(
-    "--cv", type=click.IntRange(2), default=5, show_default=True, metavar="FOLDS",
-    help="Number of stratified folds.",
-)  # fmt: skip
-@click.option(
-    "--jobs", type=int, default=1, show_default=True,
-    help="Number of parallel fits; -1 for all cores.",
-)  # fmt: skip
+    "--cv", type=click.IntRange(2), default=5, metavar="FOLDS", help="Number of stratified folds."
+)
+@click.option("--jobs", type=int, default=1, help="Number of parallel fits; -1 for all cores.")
 @training_command
 def tune(run: Run, learner: str, measure: str, cv: int, jobs: int) -> None:
     """Search for the best parameters and save the model.
@@ -265,7 +253,6 @@ class Run:
         self.steps = Steps(quiet=quiet, as_json=as_json)
 
     def train(self, **options: Any) -> Model:
-        """Train the model."""
         from plurilabel.models import train
 
         given = {**self.reading, **self.training, **options, "report": self.report}
@@ -274,7 +261,6 @@ class Run:
         return model
 
     def finish(self, model: Model) -> None:
-        """Print the evaluation of the model, and save it."""
         self._show_quality(model.notes)
         out, problem = self._save(model)
         self.steps.say(f"Wrote {out} ({file_size(out.stat().st_size)})")

@@ -20,29 +20,15 @@ from plurilabel.cli._progress import Steps
     "--learner", metavar="SPEC",
     help="A learner with probabilities; by default one logistic regression per label.",
 )  # fmt: skip
+@click.option("--cv", type=click.IntRange(2), default=5, help="Number of folds.")
 @click.option(
-    "--cv", type=click.IntRange(2), default=5, show_default=True, help="Number of folds."
-)
-@click.option(
-    "--below", type=click.FloatRange(0, 1), default=0.5, show_default=True, metavar="QUALITY",
+    "--below", type=click.FloatRange(0, 1), default=0.5, metavar="QUALITY",
     help="Labels with a lower quality are issues.",
 )  # fmt: skip
-@click.option(
-    "--top",
-    type=click.IntRange(1),
-    default=20,
-    show_default=True,
-    help="Number of issues to print.",
-)
+@click.option("--top", type=click.IntRange(1), default=20, help="Number of issues to print.")
 @ui.file_option("-o", "--out", metavar="FILE.csv", help="Write all issues to a file.")
 @ui.file_option("--report", metavar="FILE.html", help="Write a page to review the issues.")
-@click.option(
-    "--seed",
-    "random_state",
-    type=click.IntRange(0),
-    default=0,
-    help="Seed of the folds and the learner.",
-)
+@ui.seed_option
 @ui.force_option
 @ui.quiet_option
 @ui.json_option

@@ -50,11 +50,9 @@ class Friendly(click.Group):
         self.lazy = lazy or {}
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Names of the commands, in the order of a typical workflow."""
         return [*self.lazy, *super().list_commands(ctx)]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import a command."""
         if cmd_name not in self.lazy:
             return super().get_command(ctx, cmd_name)
         module, _, name = self.lazy[cmd_name][0].partition(":")
@@ -70,7 +68,6 @@ class Friendly(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command, or suggest a similar one."""
         names = self.list_commands(ctx)
         if not args[0].startswith("-") and args[0] not in names:
             close = similar(args[0], names)
@@ -82,7 +79,6 @@ class Friendly(click.Group):
         return name, command, rest
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command."""
         try:
             with _plain_warnings():
                 return super().invoke(ctx)
@@ -134,8 +130,10 @@ def _plain_warnings() -> Iterator[None]:
 @click.group(
     cls=Friendly,
     lazy=COMMANDS,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 99},
-)
+    context_settings={
+        "help_option_names": ["-h", "--help"], "max_content_width": 99, "show_default": True,
+    },
+)  # fmt: skip
 @click.version_option(__version__, prog_name="plurilabel")
 def plurilabel() -> None:
     """Multi-label learning, faithful to the papers and native to scikit-learn.

@@ -89,7 +89,6 @@ def check_file(path: str) -> None:
 
 
 def no_file(path: Path) -> str:
-    """The message for a file that does not exist."""
     there = [file.name for file in path.parent.iterdir()] if path.parent.is_dir() else []
     close = similar(path.name, sorted(there))
     hint = "" if close is None else f"; did you mean {path.with_name(close)}?"
@@ -114,9 +113,6 @@ def _columns_as_option(found: re.Match[str]) -> str:
     return f"--{found[1]} " + (shlex.quote(value) if "'" in value else f"'{value}'")
 
 
-# output ---------------------------------------------------------------------------------------
-
-
 def check_output(
     out: Path,
     *inputs: str,
@@ -137,24 +133,16 @@ def check_output(
             raise UsageError(f"{option} {out} would overwrite the input; choose another name")
     if out.exists() and not force:
         raise UsageError(f"{out} already exists; use --force to overwrite it")
-    check_folder(out.parent, f"{option} {out}")
+    if why := not_writable(out.parent):
+        raise UsageError(f"{option} {out} cannot be written: {why}")
 
 
-def check_folder(folder: Path, what: str) -> None:
-    """Reject a folder that cannot be written or created."""
-    if why := not_writable(folder):
-        raise UsageError(f"{what} cannot be written: {why}")
-
-
-force_option = click.option(
-    "--force", is_flag=True, help="Overwrite the output if it already exists."
-)
+force_option = click.option("--force", is_flag=True, help="Overwrite an existing output file.")
 json_option = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 quiet_option = click.option("--quiet", "-q", is_flag=True, help="Do not report progress.")
 
 
 def file_option(*names: str, help: str, **options: Any) -> Any:
-    """An option for an output file."""
     return click.option(*names, type=click.Path(path_type=Path), help=help, **options)
 
 
@@ -163,7 +151,6 @@ seed_option = click.option(
     "random_state",
     type=click.IntRange(0),
     default=0,
-    show_default=True,
     help="Seed of splits and learners.",
 )
 

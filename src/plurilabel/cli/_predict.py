@@ -86,7 +86,7 @@ def predict(
     kind = "jsonl" if as_json else "csv" if out is None else str(io.file_format(out))
     answers = Answers(loaded, scores=scores, top=top, kind=kind, digits=digits)
     kept = _kept(rows, names_in(keep) or [], data)
-    _write(out, kind, rows, kept, answers, escape_formulas=not formulas)
+    _write(out, kind, rows, kept, answers, not formulas)
     if out is not None:
         ui.say(f"Wrote {out} ({counted(rows.X.shape[0], 'row')})", as_json=True)
 
@@ -104,11 +104,16 @@ def load_rows(model: str, data: str, **reading: Any) -> tuple[Model, ModelRows]:
 
 
 def _write(
-    out: Path | None, kind: str, rows: ModelRows, kept: Any, answers: Answers, **options: Any
+    out: Path | None,
+    kind: str,
+    rows: ModelRows,
+    kept: Any,
+    answers: Answers,
+    escape_formulas: bool,
 ) -> None:
     """Write the kept columns and the predictions, a block of rows at a time."""
     from plurilabel._core.records import write_atomic
-    from plurilabel.io.shared import frame_writer
+    from plurilabel.io.shared import formats
 
     kept = kept.rename(columns={name: f"{name}_given" for name in answers.types})
 
@@ -121,7 +126,8 @@ def _write(
     names = [*kept.columns, *answers.types]
     screen: Any = _Screen() if sys.stdout.isatty() else sys.stdout.buffer
     target = nullcontext(screen) if out is None else write_atomic(out)
-    with target as stream, frame_writer(stream, kind, names, schema, **options) as write:
+    writer: Any = formats()[kind].writer
+    with target as stream, writer(stream, names, schema, escape_formulas) as write:
         for block, frame in answers.blocks(rows.X, rows.unknown):
             write(kept.iloc[block].join(frame.set_axis(kept.index[block])))
         stream.flush()
@@ -142,7 +148,6 @@ class _Screen:
 
 
 def _kept(rows: ModelRows, names: list[str], data: str) -> Any:
-    """The kept columns, as a data frame."""
     import pandas as pd
 
     frame = rows.frame
@@ -160,13 +165,7 @@ class Answers:
     """Predictions of a model as columns: tags, and optionally scores."""
 
     def __init__(
-        self,
-        model: Model,
-        *,
-        scores: bool,
-        top: int | None,
-        kind: str,
-        digits: int | None = None,
+        self, model: Model, *, scores: bool, top: int | None, kind: str, digits: int | None = None
     ) -> None:
         import numpy as np
 
@@ -244,7 +243,6 @@ class Answers:
         return columns
 
     def _rounded(self, scores: Any) -> list[float]:
-        """Round scores to the digits."""
         if self.digits is None:
             return scores.tolist()
         return [float(f"{score:.{self.digits}g}") for score in scores.tolist()]

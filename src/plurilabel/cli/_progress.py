@@ -21,14 +21,7 @@ SIGN_OF_LIFE = 30.0  # seconds without a line
 class Steps:
     """Progress callback of a training: prints notes, steps and the remaining time.
 
-    Parameters
-    ----------
-    quiet : bool
-        Whether to print no steps.
-    as_json : bool
-        Whether to print notes on stderr, since stdout is for JSON.
-    without : sequence of str
-        Kinds of events to ignore.
+    With ``as_json``, notes are printed on stderr. Events of the kinds ``without`` are ignored.
     """
 
     def __init__(
@@ -39,7 +32,6 @@ class Steps:
         self._step = ExitStack()
 
     def __call__(self, event: TrainingEvent) -> None:
-        """Print an event."""
         if event.kind == "step":
             self._step.enter_context(self.step(event.text, seconds=event.seconds))
         elif event.kind == "end":

@@ -21,7 +21,6 @@ KINDS = ("recall", "subset", "misses", "labels", "discoveries")
 
 
 def refining_command(function: Any) -> Any:
-    """Add the arguments and options of both commands."""
     for option in (
         ui.force_option,
         rows_options,
@@ -38,7 +37,7 @@ def refining_command(function: Any) -> Any:
 
 @click.command()
 @click.option(
-    "--method", type=click.Choice(METHODS), default="sigmoid", show_default=True,
+    "--method", type=click.Choice(METHODS), default="sigmoid",
     help="Calibration method; auto takes the best by log loss.",
 )  # fmt: skip
 @refining_command
@@ -46,7 +45,7 @@ def calibrate(model: str, data: str, out: Path, force: bool, method: str, **read
     """Calibrate the predicted probabilities.
 
     FILE has rows with known labels that the model was not trained on. The new model predicts the
-    labels with a probability above 0.5, whatever the threshold before, so label sets may change.
+    labels with a probability above 0.5 instead of its previous threshold.
 
     \b
     Example:
@@ -57,14 +56,14 @@ def calibrate(model: str, data: str, out: Path, force: bool, method: str, **read
 
 @click.command()
 @click.option(
-    "--kind", type=click.Choice(KINDS), default="recall", show_default=True,
+    "--kind", type=click.Choice(KINDS), default="recall",
     help="The risk to keep below --alpha: missed labels of a row (recall), rows with a missed "
     "label (subset), missed labels among all (misses), missed rows of each label (labels), or "
     "wrong labels among the predicted ones (discoveries).",
 )  # fmt: skip
 @click.option(
     "--alpha", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.1,
-    show_default=True, help="The largest acceptable risk.",
+    help="The largest acceptable risk.",
 )  # fmt: skip
 @click.option(
     "--delta", type=click.FloatRange(0, 1, min_open=True, max_open=True),

@@ -26,16 +26,14 @@ LEARNS = {
     help="The training rows of the model, with their labels. They are shown on the page, and a "
     "learner without incremental updates is refitted on them and the corrections.",
 )  # fmt: skip
-@click.option(
-    "--pool", metavar="NAME|FILE", help="Unlabeled rows, to be labeled on the page."
-)  # fmt: skip
+@click.option("--pool", metavar="NAME|FILE", help="Unlabeled rows, to be labeled on the page.")
 @click.option(
     "--store", type=click.Path(path_type=Path), metavar="FILE.db",
     help="File for corrections; by default MODEL.feedback.db, next to the model.",
 )  # fmt: skip
-@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option("--host", default="127.0.0.1", help="Address to listen on.")
 @click.option(
-    "--port", type=click.IntRange(0, 65535), default=8000, show_default=True,
+    "--port", type=click.IntRange(0, 65535), default=8000,
     help="Port to listen on; 0 for any free port.",
 )  # fmt: skip
 @click.option(
@@ -44,23 +42,23 @@ LEARNS = {
     "PLURILABEL_TOKEN. By default, one is generated if --host is reachable from other machines.",
 )  # fmt: skip
 @click.option(
-    "--max-body", type=click.FloatRange(0.001), default=16, show_default=True, metavar="MB",
+    "--max-body", type=click.FloatRange(0.001), default=16, metavar="MB",
     help="Maximum size of a request.",
 )  # fmt: skip
 @click.option(
-    "--max-rows", type=click.IntRange(1), default=10_000, show_default=True,
+    "--max-rows", type=click.IntRange(1), default=10_000,
     help="Maximum number of rows of a request.",
 )  # fmt: skip
 @click.option(
-    "--timeout", type=click.FloatRange(0, min_open=True), default=30, show_default=True,
+    "--timeout", type=click.FloatRange(0, min_open=True), default=30,
     metavar="SECONDS", help="Time limit of a request.",
 )  # fmt: skip
 @click.option(
-    "--max-connections", type=click.IntRange(1), default=2_000, show_default=True,
+    "--max-connections", type=click.IntRange(1), default=2_000,
     help="Maximum number of open connections.",
 )  # fmt: skip
 @click.option(
-    "--max-memory", type=click.FloatRange(1), default=512, show_default=True, metavar="MB",
+    "--max-memory", type=click.FloatRange(1), default=512, metavar="MB",
     help="Maximum memory of all requests being processed and their responses.",
 )  # fmt: skip
 @click.option("--open", "opens", is_flag=True, help="Open the page in a browser.")

@@ -1,16 +1,16 @@
-"""plurilabel stream: learners on rows that come one by one."""
+"""``plurilabel stream``."""
 
 from __future__ import annotations
 
 import sys
-from functools import partial
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
 from plurilabel._core.words import file_size, listed
+from plurilabel.cli import _output as ui
 from plurilabel.cli._data import (
     check_names,
     data_options,
@@ -19,22 +19,9 @@ from plurilabel.cli._data import (
     table_labels,
     word_features,
 )
-from plurilabel.cli._output import (
-    UsageError,
-    about_option,
-    command_line,
-    echo,
-    no_file,
-    print_json,
-    print_table,
-    say,
-)
 
 if TYPE_CHECKING:
     from plurilabel.streams import Stream, StreamResults
-
-option = partial(click.option, show_default=True)
-flag = partial(click.option, is_flag=True)
 
 GENERATORS = {
     "trees": "RandomTreeStream",
@@ -53,40 +40,42 @@ SHOWN = {
 }
 NEEDS_ALL_ROWS = ("min_count", "embeddings")
 TO_RUN = ("window", "fading", "every", "delay", "max_rows", "checkpoint", "out", "fresh")
-"""Options that are passed on as they are."""
+"""Options that are passed on unchanged."""
 
 
 @click.command()
 @click.argument("data", metavar="FILE|NAME|-")
-@option(
+@click.option(
     "--learners", default=LEARNERS, metavar="LEARNERS",
-    help="Learners with commas between them; those of river with their module, such as "
+    help="Learners separated by commas; those of river with their module, such as "
     '"chain=river.multioutput.ClassifierChain(river.linear_model.LogisticRegression())". '
     "name=LEARNER gives a name.",
 )  # fmt: skip
-@click.option("--measures", metavar="NAMES", help="Measures with commas between them; else all.")
-@option("--window", type=click.IntRange(1), default=1000, help="Rows of windowed measures.")
-@option(
+@click.option("--measures", metavar="NAMES", help="Measures separated by commas; by default all.")
+@click.option("--window", type=click.IntRange(1), default=1000, help="Rows of windowed measures.")
+@click.option(
     "--fading", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.995,
     help="Factor of fading measures.",
 )  # fmt: skip
-@option("--every", type=click.IntRange(1), default=100, help="Rows between two readings.")
-@option("--delay", type=click.IntRange(0), default=0, help="Rows until labels arrive.")
-@click.option("--rows", "max_rows", type=click.IntRange(1), help="Rows to read at most.")
-@option(
-    "--out", type=click.Path(file_okay=False, path_type=Path), default=Path("stream"),
-    help="Folder for the results; a run that was stopped is continued there.",
-)  # fmt: skip
-@option("--checkpoint", type=click.IntRange(1), default=10_000, help="Rows between two savings.")
-@flag("--fresh", help="Start again, and replace what is there.")
-@option("--report/--no-report", default=True, help="Write the report.")
-@flag("--json", "as_json", help="Print the results as JSON.")
-@data_options
+@click.option("--every", type=click.IntRange(1), default=100, help="Rows between two readings.")
+@click.option("--delay", type=click.IntRange(0), default=0, help="Rows until labels arrive.")
+@click.option("--rows", "max_rows", type=click.IntRange(1), help="Maximum number of rows to read.")
 @click.option(
-    "--format", "kind", type=click.Choice(["csv", "jsonl"]), help="Of standard input; else CSV."
+    "--out", type=click.Path(file_okay=False, path_type=Path), default=Path("stream"),
+    help="Folder for the results; an interrupted run continues there.",
 )  # fmt: skip
-@click.option("--drift", metavar="KIND", help="Of a generated stream.  [default: sudden]")
-@option("--seed", type=click.IntRange(0), default=0, help="Of a generated stream.")
+@click.option(
+    "--checkpoint", type=click.IntRange(1), default=10_000, help="Rows between two checkpoints."
+)
+@click.option("--fresh", is_flag=True, help="Start again and replace the results.")
+@click.option("--report/--no-report", default=True, help="Write the report.")
+@click.option("--json", "as_json", is_flag=True, help="Print the results as JSON.")
+@data_options
+@click.option("--format", "kind", type=click.Choice(["csv", "jsonl"]), help="Of standard input.")
+@click.option(
+    "--drift", metavar="KIND", help="Kind of drift of a generated stream; sudden by default."
+)
+@click.option("--seed", type=click.IntRange(0), default=0, help="Seed of a generated stream.")
 @click.pass_context
 def stream(
     ctx: click.Context,
@@ -99,13 +88,13 @@ def stream(
 ) -> None:
     """Test learners on each row of a stream, then let them learn it.
 
-    A CSV file or JSON lines are read row by row, gzipped or not; a dash is standard input. Other
-    files and standard datasets are read in their order. trees, centres and dependence are
-    generated, with drifts at known rows. The same command continues where it was stopped; standard
-    input has to begin with the same rows then. The exit status is 1 if any learner failed.
+    CSV files and JSON lines, gzipped or not, are read row by row; a dash reads standard input.
+    Other files and standard datasets are read in their order. trees, centres and dependence are
+    generated streams with drifts at known rows. The same command continues an interrupted run, for
+    which standard input must begin with the same rows. The exit status is 1 if any learner failed.
 
-    Numbers and dates in a table are written as for fit. Columns of text are named with --text; any
-    other text is a category.
+    Numbers and dates are read as by fit. Name columns of text with --text; other text is treated
+    as categories.
 
     \b
     plurilabel stream scene --learners "NoChange, LabelShares"
@@ -120,42 +109,38 @@ def stream(
     from plurilabel.metrics.shared import check_measures
     from plurilabel.streams import make_stream_learners, prequential
 
-    with about_option("--measures"):
+    with ui.about_option("--measures"):
         wanted = check_measures(names_in(measures))
-    with about_option("--learners"):
+    with ui.about_option("--learners"):
         chosen = make_stream_learners(learners)
     try:
-        command = command_line(ctx, [data], IDLE)
+        command = ui.command_line(ctx, [data], IDLE)
         results = prequential(
             source, chosen, wanted, progress=_Progress(), command=command, **passed
         )
     except KeyboardInterrupt:
         out = passed["out"]
-        echo(f"Stopped. The same command continues from the last checkpoint in {out}.", err=True)
+        ui.echo(
+            f"Stopped. The same command continues from the last checkpoint in {out}.", err=True
+        )
         ctx.exit(130)
     except TypeError as error:
-        raise UsageError(f"--learners: {error}") from None
+        raise ui.UsageError(f"--learners: {error}") from None
     if not as_json:
         _show(results)
-    say(*_notes(source), as_json=as_json)
+    ui.say(*_notes(source), as_json=as_json)
     for name, why in results.errors.items():
-        echo(f"{name} failed at {why}", err=True)
+        ui.echo(f"{name} failed at {why}", err=True)
     files = write_stream_report(results) if report else {}
-    say(*(f"Wrote {path}" for path in files.values()), as_json=as_json)
+    ui.say(*(f"Wrote {path}" for path in files.values()), as_json=as_json)
     if as_json:
-        print_json(_as_dict(results, files))
+        ui.print_json(_as_dict(results, files))
     if results.errors:
         ctx.exit(1)
 
 
 def _source(
-    data: str,
-    max_rows: int | None,
-    *,
-    kind: Any,
-    drift: str | None,
-    seed: int,
-    **reading: Any,
+    data: str, max_rows: int | None, *, kind: Any, drift: str | None, seed: int, **reading: Any
 ) -> Stream:
     """A generated stream, a table row by row, or the rows of a dataset."""
     if data in GENERATORS and not Path(data).exists():
@@ -163,12 +148,11 @@ def _source(
 
         given = {"n_rows": max_rows, "drift": drift, "random_state": seed}
         given = {name: value for name, value in given.items() if value is not None}
-        made: Stream = getattr(streams, GENERATORS[data])(**given)
-        return made
+        return cast("Stream", getattr(streams, GENERATORS[data])(**given))
     if drift is not None:
-        raise UsageError(f"--drift is for {', '.join(GENERATORS)}, got {data}")
+        raise ui.UsageError(f"--drift is for {', '.join(GENERATORS)}, got {data}")
     if data != "-" and Path(data).suffix and not Path(data).is_file():
-        raise FileNotFoundError(no_file(Path(data)))
+        raise FileNotFoundError(ui.no_file(Path(data)))
     from plurilabel import io, streams
 
     if data != "-" and io.file_format(data) not in ("csv", "tsv", "jsonl"):
@@ -177,49 +161,36 @@ def _source(
 
 
 def _table(data: str, kind: Any, reading: dict[str, Any]) -> Stream:
-    """A table that is read row by row."""
     from plurilabel import streams
 
     columns = table_labels(data, reading["labels"])
     for name in NEEDS_ALL_ROWS:
         if reading[name] is not None:
             option = "--" + name.replace("_", "-")
-            raise UsageError(f"{option} needs all rows at once, but {data} is read row by row")
-    return streams.TableStream(
-        data,
-        columns,
-        tag_sep=reading["tag_sep"] or ";",
-        text=names_in(reading["text"]) or (),
-        features=names_in(reading["features"]),
-        drop=names_in(reading["drop"]) or (),
-        sep=reading["sep"],
-        decimal=reading["decimal"],
-        day_first=reading["day_first"],
-        words=_words(reading),
-        format=kind,
-    )
+            raise ui.UsageError(f"{option} needs all rows at once, but {data} is read row by row")
+    given: dict[str, Any] = {n: names_in(reading[n]) for n in ("text", "features", "drop")}
+    given |= {name: reading[name] for name in ("tag_sep", "sep", "decimal", "day_first")}
+    given = {name: value for name, value in given.items() if value is not None}
+    return streams.TableStream(data, columns, words=_words(reading), format=kind, **given)
 
 
 def _words(reading: dict[str, Any]) -> list[Any] | None:
     """Analyzers of text for the options; None if none is given."""
-    options = {
-        "ngrams": reading["ngrams"],
-        "stop_words": names_in(reading["stop_words"]),
-        "subwords": reading["subwords"] or None,
-    }
+    names = ("ngrams", "stop_words", "subwords")
+    options = {name: reading[name] for name in names if reading[name]}
+    if "stop_words" in options:
+        options["stop_words"] = names_in(options["stop_words"])
     found = word_features(options)
     if found is None:
         return None
     if reading["text"] is None:
-        option = next(name for name, value in options.items() if value is not None)
-        option = "--" + option.replace("_", "-")
-        raise UsageError(f"{option} is for columns of text: name them with --text")
+        option = "--" + next(iter(options)).replace("_", "-")
+        raise ui.UsageError(f"{option} is for columns of text: name them with --text")
     several = [part for _, part in getattr(found, "transformer_list", [("", found)])]
     return [part.build_analyzer() for part in several]
 
 
 def _notes(source: Any) -> list[str]:
-    """Remarks about the columns of the table."""
     names = getattr(source, "identifiers", [])
     if not names:
         return []
@@ -264,7 +235,7 @@ def _show(results: StreamResults) -> None:
     titles = [SHOWN.get(name, name) for name in shown]
     drifts = f", {len(results.drifts)} drifts" if results.drifts else ""
     title = f"{results.plan['name']}: {results.n_rows:,} rows{drifts}; measures over all of them"
-    print_table(["learner", *titles, "rows/s", "size"], rows, title=title)
+    ui.print_table(["learner", *titles, "rows/s", "size"], rows, title=title)
 
 
 def _number(value: float) -> str:

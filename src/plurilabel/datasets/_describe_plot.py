@@ -22,10 +22,7 @@ _INK, _QUIET, _BAR = "#1f2933", "#7b8794", "#2f6da8"
 
 
 def plot_description(
-    data: Dataset | Description | Any,
-    path: str | os.PathLike[str] | None = None,
-    *,
-    top: int = 30,
+    data: Dataset | Description | Any, path: str | os.PathLike[str] | None = None, *, top: int = 30
 ) -> Figure:
     """Plot how frequent the labels are and which of them occur together.
 
@@ -135,7 +132,6 @@ def _percent(highest: float) -> Any:
 
 
 def _quiet(ax: Axes, title: str) -> None:
-    """Remove the frame and the tick marks."""
     ax.set_title(title, loc="left", fontsize=9, color=_QUIET)
     ax.spines[:].set_visible(False)
     ax.tick_params(length=0, labelsize=8, labelcolor=_INK)

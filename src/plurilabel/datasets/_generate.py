@@ -137,7 +137,7 @@ def make_multilabel(
         if allow_empty:
             return points, labels ^ flip[rows]
         at = np.arange(len(points))
-        labels[at, mine] = True  # whatever rounding does at the boundary
+        labels[at, mine] = True  # despite rounding at the boundary
         labels ^= flip[rows]
         labels[at, mine] |= ~labels.any(axis=1)
         return points, labels

@@ -226,7 +226,6 @@ def top_up(
 
 
 def _with_free_items(pairs: Ints, rows: Ints, items: int, rng: np.random.Generator) -> Ints:
-    """Add random free items to rows that still lack some."""
     added = [pairs]
     lacking, counts = np.unique(rows, return_counts=True)
     row_of = pairs // items
@@ -242,7 +241,6 @@ def _with_free_items(pairs: Ints, rows: Ints, items: int, rng: np.random.Generat
 
 
 def _sizes(rng: np.random.Generator, n: int, most: int, mean: float, least: int) -> Ints:
-    """Binomial sizes between least and most with the given mean."""
     if most == least:
         return np.full(n, least)
     return least + rng.binomial(most - least, (mean - least) / (most - least), size=n)

@@ -1,4 +1,4 @@
-"""Dask collections as blocks of rows. Dask is imported where it is used: it is an extra."""
+"""Dask collections as blocks of rows."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import os
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from itertools import pairwise
 from typing import Any, TypeAlias
 
@@ -14,23 +15,18 @@ import numpy as np
 from scipy import sparse
 
 from plurilabel._core.blocks import stack_rows
+from plurilabel._core.compat import import_extra
 
-MOST_ROWS = 65_536
-MOST_NUMBERS = 1 << 23
-FEWEST_ROWS = 4096
-"""Default limits of a block: fewer rows are more tasks than they are worth."""
-AT_ONCE = 8
-"""Results that one task merges."""
+# default limits of a block; tasks of fewer rows are not worth their overhead
+MOST_ROWS, MOST_NUMBERS, FEWEST_ROWS = 65_536, 1 << 23, 4096
+AT_ONCE = 8  # results merged by one task
+LARGEST_RECIPE = 1 << 16  # bytes; a larger graph contains data
 
 
 def import_dask(who: str) -> Any:
-    """The module dask, with its arrays, or an error that names the extra."""
-    try:
-        import dask
-        import dask.array
-    except ImportError as error:
-        raise ImportError(f"{who} needs Dask: pip install 'plurilabel[dask]'") from error
-    return dask
+    """Import dask with its arrays."""
+    import_extra("dask.array", who, "dask")
+    return import_module("dask")
 
 
 def is_collection(X: Any) -> bool:
@@ -39,30 +35,22 @@ def is_collection(X: Any) -> bool:
 
 
 def is_frame(X: Any) -> bool:
-    """Whether X is a data frame, or a series, of Dask."""
     return is_collection(X) and hasattr(type(X), "to_dask_array")
 
 
 def in_a_tree(merge: Callable[[list[Any]], Any], parts: list[Any]) -> Any:
-    """Merge delayed parts, a few at a time.
-
-    Examples
-    --------
-    >>> in_a_tree(sum, list(range(100)))
-    4950
-    """
+    """Merge delayed parts, a few at a time."""
     while len(parts) > AT_ONCE:
         parts = [merge(parts[i : i + AT_ONCE]) for i in range(0, len(parts), AT_ONCE)]
     return merge(parts)
 
 
-Span: TypeAlias = tuple[Any, int, int]
-"""A block, or the recipe for it, and the numbers of its first row and behind its last."""
+Span: TypeAlias = tuple[Any, int, int]  # a block or its recipe, and its rows from start to stop
 
 
 @dataclass(frozen=True)
 class RowBlocks:
-    """Blocks of rows, one after the other."""
+    """Consecutive blocks of rows."""
 
     parts: list[Any]  # delayed, each an ndarray or a CSR matrix
     sizes: list[int]  # rows of each
@@ -74,17 +62,16 @@ class RowBlocks:
 
     @property
     def starts(self) -> list[int]:
-        """The number of the first row of each."""
         return [int(end - size) for end, size in zip(np.cumsum(self.sizes), self.sizes)]
 
     def spans(self, sources: list[Any] | None = None) -> list[Span]:
-        """The blocks, or other sources of them, with their rows."""
+        """The blocks, or other sources of them, with their row ranges."""
         parts = self.parts if sources is None else sources
         return [(part, a, a + size) for part, a, size in zip(parts, self.starts, self.sizes)]
 
 
 def array_of(parts: Sequence[Any], sizes: list[int], meta: Any) -> Any:
-    """Delayed matrices below each other, as one Dask array."""
+    """Concatenate delayed matrices to a Dask array."""
     array, width = import_dask("a Dask array").array, meta.shape[1]
     return array.concatenate(
         [array.from_delayed(part, (size, width), meta=meta) for part, size in zip(parts, sizes)]
@@ -92,10 +79,10 @@ def array_of(parts: Sequence[Any], sizes: list[int], meta: Any) -> Any:
 
 
 class Recipe:
-    """How a block is made: the part of Dask's graph that reads it, run where it is needed.
+    """The part of a Dask graph that reads a block, run by the task that needs it.
 
-    Dask keeps a block in memory until the last task that needs it finishes. With a recipe in place
-    of the block, each task reads it again and drops it.
+    Dask keeps a block in memory until the last task that needs it finishes. With a recipe instead,
+    each task reads the block again and drops it.
     """
 
     def __init__(self, graph: dict[Any, Any], key: Any):
@@ -105,12 +92,8 @@ class Recipe:
         return import_dask("a block of rows").get(self.graph, self.key)
 
 
-LARGEST_RECIPE = 1 << 16
-"""Bytes; a larger graph has data in it."""
-
-
 def recipes_of(parts: list[Any]) -> list[Recipe] | None:
-    """Recipes of delayed blocks; None if their graph holds data, or results on a cluster.
+    """Recipes of delayed blocks; None if their graph contains data or results on a cluster.
 
     Examples
     --------
@@ -130,11 +113,11 @@ def recipes_of(parts: list[Any]) -> list[Recipe] | None:
 
 
 def _is_small(recipe: Recipe) -> bool:
-    """Whether a recipe can be sent with each task that needs the block."""
+    """Whether a recipe is small enough to be sent with each task."""
     import cloudpickle  # type: ignore[import-untyped]
 
     graph = recipe.graph
-    # results on a cluster have no task that makes them
+    # results on a cluster have no task that computes them
     if any(set(getattr(node, "dependencies", ())) - set(graph) for node in graph.values()):
         return False
     left = LARGEST_RECIPE
@@ -150,7 +133,7 @@ def _is_small(recipe: Recipe) -> bool:
             size = memoryview(data).nbytes
             left -= size
             if left < 0:
-                raise ValueError("it holds data")
+                raise ValueError("it contains data")
             return size
 
     def apart(buffer: Any) -> bool:  # arrays are measured without a copy
@@ -186,16 +169,10 @@ def _physical_memory() -> float:
 
 
 def blocks_of(X: Any, rows: int | None = None, *, name: str = "X") -> RowBlocks:
-    """A Dask collection, or any matrix, in blocks of about equally many rows.
+    """Split a Dask collection or a matrix into blocks of about equal numbers of rows.
 
-    ``rows`` are the most rows of a block, None for some megabytes. Messages call X ``name``.
-
-    Examples
-    --------
-    >>> import dask.array as da
-    >>> blocks = blocks_of(da.ones((10, 2), chunks=(3, 1)), rows=4)
-    >>> blocks.sizes, blocks.starts, blocks.shape
-    ([3, 3, 4], [0, 3, 6], (10, 2))
+    ``rows`` is the maximum number of rows of a block, None for some megabytes; ``name`` is the
+    name of X in error messages.
     """
     if is_collection(X):
         return _blocks_of_collection(X, rows, name)
@@ -213,16 +190,15 @@ def _blocks_of_collection(X: Any, rows: int | None, name: str) -> RowBlocks:
         raise TypeError(f"{name} must be a Dask array or data frame, got {type(X).__name__}")
     if array.ndim == 2 and np.isnan(np.sum(array.shape)):
         warnings.warn(
-            f"the rows of {name} are counted first, since the sizes of its chunks are not known: "
-            "it is read once for that. compute_chunk_sizes() does the same, and "
-            "to_dask_array(lengths=True) for a data frame",
+            f"{name} is read once to count its rows, since its chunk sizes are unknown; avoid "
+            "this with compute_chunk_sizes(), or to_dask_array(lengths=True) for a data frame",
             stacklevel=4,
         )
         array = array.compute_chunk_sizes()
     cuts = _cuts(_matrix_shape(array, name), rows)
     if len(array.chunks[1]) > 1:
         array = array.rechunk({1: -1})
-    # Optimized tasks would differ under the same names from those of other collections.
+    # optimized tasks of other collections could differ under the same names
     chunks = array.to_delayed(optimize_graph=False).ravel().tolist()
     ends = np.cumsum([0, *array.chunks[0]])
     parts = [dask.delayed(_rows)(_pieces(chunks, ends, a, b)) for a, b in pairwise(cuts)]
@@ -230,7 +206,7 @@ def _blocks_of_collection(X: Any, rows: int | None, name: str) -> RowBlocks:
 
 
 def _pieces(chunks: list[Any], ends: Any, a: int, b: int) -> list[tuple[Any, int, int]]:
-    """The chunks that hold rows a to b, and which rows of each."""
+    """The chunks with rows a to b, and the row range of each."""
     first, last = np.searchsorted(ends, a, side="right") - 1, np.searchsorted(ends, b)
     return [
         (chunks[i], max(0, int(a - ends[i])), int(min(b, ends[i + 1]) - ends[i]))
@@ -249,7 +225,7 @@ def _matrix_shape(matrix: Any, name: str) -> tuple[int, int]:
 
 
 def _cuts(shape: tuple[int, int], rows: int | None) -> Any:
-    """Where blocks begin, and the end: as few as allowed, all about as large."""
+    """Boundaries of blocks: as few as allowed, of about equal size."""
     n, d = shape
     if rows is None:
         rows = max(FEWEST_ROWS, min(MOST_ROWS, MOST_NUMBERS // max(d, 1), -(-n // 4)))
@@ -258,13 +234,13 @@ def _cuts(shape: tuple[int, int], rows: int | None) -> Any:
 
 
 def _rows(pieces: list[tuple[Any, int, int]]) -> Any:
-    """Rows of some chunks below each other; data frames become arrays."""
+    """Concatenate rows of chunks; data frames become arrays."""
     parts = []
     for chunk, start, stop in pieces:
         if sparse.issparse(chunk):
             parts.append(sparse.csr_array(chunk)[start:stop])
-        elif np.ma.is_masked(chunk):  # the mask would be lost without a word
-            raise ValueError("a chunk must have no masked entries: fill them first")
+        elif np.ma.is_masked(chunk):  # the mask would be lost silently
+            raise ValueError("chunks must not have masked entries: fill them first")
         else:
             parts.append(np.asarray(chunk)[start:stop])
     return parts[0] if len(parts) == 1 else stack_rows(parts)

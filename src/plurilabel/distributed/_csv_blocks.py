@@ -1,4 +1,4 @@
-"""CSV files in blocks of rows that can be read by themselves."""
+"""CSV files in blocks of rows."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _QUOTE, _NEWLINE, _RETURN = b'"\n\r'
 
 
 class CsvBlock(NamedTuple):
-    """Rows of a CSV file that can be read by themselves."""
+    """Consecutive rows of a CSV file."""
 
     path: str
     start: int  # bytes
@@ -28,7 +28,7 @@ class CsvBlock(NamedTuple):
     sep: str
 
     def read(self, names: list[str]) -> Any:
-        """A data frame of these columns: all cells are text."""
+        """Read columns as a data frame of text."""
         arrow, arrow_csv = table_module("pyarrow"), table_module("pyarrow.csv")
         with open(self.path, "rb") as stream:
             stream.seek(self.start)
@@ -56,9 +56,9 @@ class CsvBlock(NamedTuple):
 
 
 def csv_blocks(path: str, rows: int) -> list[CsvBlock]:
-    """The rows of a CSV file, a number of them at a time. Line breaks in quotes end no row."""
+    """Split a CSV file into blocks of rows; line breaks in quotes do not end a row."""
     source = sniff(path)
-    ends: list[tuple[int, int]] = []  # of the header and of every so many rows: byte, next line
+    ends: list[tuple[int, int]] = []  # byte and next line, after the header and after each block
     n, last = 0, (0, 0)
     for n, last in enumerate(islice(_ends(path), int(source.has_sep_line), None)):
         if n % rows == 0:
@@ -75,7 +75,7 @@ def csv_blocks(path: str, rows: int) -> list[CsvBlock]:
 
 
 def _ends(path: str) -> Iterator[tuple[int, int]]:
-    """The end of each record that is not blank, and the line after it."""
+    """The end of each nonblank record, and the line after it."""
     begin, line, quotes, at, before = 0, 1, 0, 0, 0
     with open(path, "rb") as stream:
         while text := stream.read(READ_AT_ONCE):

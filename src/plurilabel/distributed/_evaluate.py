@@ -1,4 +1,4 @@
-"""All measures of predictions that stay in blocks, in one pass over them."""
+"""All measures of predictions in blocks, in one pass."""
 
 from __future__ import annotations
 
@@ -26,23 +26,23 @@ def evaluate(
 ) -> Evaluation:
     """Compute the measures of :func:`plurilabel.metrics.evaluate` on Dask collections.
 
-    Each block of rows is read once, and leaves its sums only. Measures that are made of counts
-    are exactly those of ``metrics.evaluate`` on all rows; means are the same up to rounding.
+    Each block of rows is read once. Measures based on counts equal those of ``metrics.evaluate``
+    exactly; means are equal up to rounding.
 
     Parameters
     ----------
     Y_true : Dask array or data frame of shape (n, q), or any 0/1 matrix
-        Chunks are dense, or CSR; the three collections need not have the same chunks.
+        With dense or CSR chunks; the chunks of the three collections may differ.
     scores : Dask array or data frame of shape (n, q), or any matrix, optional
     labels : Dask array or data frame of shape (n, q), or any 0/1 matrix, optional
     top : sequence of int, default=(1, 3, 5)
     propensities : array-like of shape (q,), optional
         Both as in ``metrics.evaluate``.
     auc : bool, default=False
-        Add ``macro_auc`` and ``micro_auc``. They compare all rows with each other: Y_true and
-        scores come together in the memory of one worker.
+        Whether to add ``macro_auc`` and ``micro_auc``, for which one worker needs all of Y_true
+        and scores in memory.
     rows : int, optional
-        Most rows of a block; None for some megabytes.
+        Maximum number of rows of a block; None for some megabytes.
 
     Returns
     -------
@@ -81,7 +81,7 @@ def evaluate(
 
 
 def _check_same(given: dict[str, Any], blocks: dict[str, RowBlocks]) -> None:
-    """Labels in the same order, and as many of them, for as many rows."""
+    """Check that all matrices have the same shape, and labels in the same order."""
     framed = {name: M for name, M in given.items() if hasattr(M, "columns")}
     names = {name: list(map(str, M.columns)) for name, M in framed.items()}
     expected = blocks["Y_true"].shape

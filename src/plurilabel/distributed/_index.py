@@ -1,10 +1,10 @@
-"""Exact neighbours of more points than one machine holds, on Dask.
+"""Exact neighbors on Dask, for more points than fit into the memory of one machine.
 
-The points stay in blocks of rows, and blocks in groups. Each pair of groups is one task that finds
-the neighbours of both in each other, from products that are computed once. The tasks come in
-waves: the merged results of a wave limit how far a later one searches. Canonical distances depend
-only on the two points, so the result is that of :class:`ExactIndex`, bit for bit, whatever the
-blocks and the number of workers.
+The points stay in blocks of rows, and blocks form groups. Each pair of groups is a task that finds
+the neighbors of both in each other, from products that are computed once. Tasks are scheduled in
+waves: the merged results of a wave limit the search radius of later ones. Distances depend only on
+the two points, so the result equals that of :class:`ExactIndex`, bit for bit, for any blocks and
+any number of workers.
 """
 
 from __future__ import annotations
@@ -33,30 +33,19 @@ from plurilabel.distributed._blocks import (
     recipes_of,
     workers,
 )
-from plurilabel.distributed._tiles import (
-    across,
-    among_themselves,
-    asked,
-    asked_fitted,
-    fitted,
-    merged,
-)
 from plurilabel.neighbors import ExactIndex
 from plurilabel.neighbors.shared import WIDE, how_many, products
 
 CERTIFIED = {"euclidean", "cosine", "manhattan", "chebyshev", "minkowski"}
-KEPT = 0.25
-"""Share of a worker's memory above which points are read again instead of kept."""
+KEPT = 0.25  # share of a worker's memory above which points are read again instead of kept
 MOST_IN_A_GROUP = 16
-TILES_EACH = 16
-"""Tasks for each worker, at least, so that no worker waits long for the last."""
-TILES_IN_A_WAVE = 2
-"""Tasks for each worker in a wave; they limit how far the wave after the next searches."""
-LAG = 2
+TILES_EACH = 16  # minimum number of tasks per worker, so that no worker waits long for the last
+TILES_IN_A_WAVE = 2  # tasks per worker in a wave
+LAG = 2  # waves until results limit the search radius
 
 
 class SearchCost(NamedTuple):
-    """Cost of a training graph, by formula: see :meth:`DaskIndex.cost`."""
+    """Estimated cost of a training graph: see :meth:`DaskIndex.cost`."""
 
     tasks: int
     products: float
@@ -66,9 +55,9 @@ class SearchCost(NamedTuple):
 
 
 class DaskIndex(AllOrNothing, BaseEstimator):
-    """Nearest neighbours on Dask: the result of :class:`ExactIndex` on all points, bit for bit.
+    """Nearest neighbors on Dask, equal to those of :class:`ExactIndex` bit for bit.
 
-    Works on threads or processes of one machine, and on a cluster if there is a client of
+    Runs on threads or processes of one machine, or on a cluster if there is a client of
     ``dask.distributed``. Needs the extra ``dask``.
 
     Parameters
@@ -78,25 +67,24 @@ class DaskIndex(AllOrNothing, BaseEstimator):
     p : float, default=2
         Power for "minkowski", at least 1.
     rows : int, optional
-        Points in a block; None for at most 65,536 or 8 million numbers. The result does not depend
-        on it. A task holds two blocks and about as much again.
+        Maximum number of points in a block, which does not affect the result; None for at most
+        65,536 points or 8 million numbers. A task needs the memory of about four blocks.
     reload : bool, optional
-        Whether tasks read blocks again whenever they need them, with at most two of them in the
-        memory of a worker for each of its threads, instead of keeping all blocks on the cluster.
-        That is for points from files; write points that a slow function computes to files first.
-        None: if the points can be read again, and would take more than a quarter of the memory of
-        a worker in float64.
+        Whether tasks read blocks again whenever they need them, with at most two blocks per thread
+        in memory, instead of keeping all blocks on the cluster. Suitable for points from files,
+        but not for points computed by a slow function. By default, if the points can be read
+        again and would take more than a quarter of the memory of a worker in float64.
     n_jobs : int, default=1
-        Threads of a task.
+        Number of threads of a task.
     device : str, default="auto"
-        As in :class:`ExactIndex`: each worker uses its GPU if it has one.
+        As in :class:`ExactIndex`; each worker uses its own GPU.
 
     Attributes
     ----------
     n_features_in_ : int
     n_samples_fit_ : int
     blocks_ : RowBlocks
-        The training points: delayed blocks, and how many rows each of them has.
+        The training points: delayed blocks and their numbers of rows.
 
     Examples
     --------
@@ -142,13 +130,13 @@ class DaskIndex(AllOrNothing, BaseEstimator):
         self.device = device
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
-        """Take the training points; nothing is computed yet.
+        """Store the training points; nothing is computed yet.
 
         Parameters
         ----------
-        X : Dask array or data frame of shape (n, d), or any X that :class:`ExactIndex` takes
-            Chunks are dense or CSR. If their numbers of rows are unknown, X is read once to count
-            them, with a warning.
+        X : Dask array or data frame of shape (n, d), or any X that :class:`ExactIndex` accepts
+            With dense or CSR chunks. If chunk sizes are unknown, X is read once to count the rows,
+            with a warning.
         y : ignored
 
         Returns
@@ -175,18 +163,18 @@ class DaskIndex(AllOrNothing, BaseEstimator):
         Parameters
         ----------
         X : Dask collection, array or sparse matrix of shape (m, d), optional
-            Points to search for. None for the training points, each without itself.
+            Query points; by default the training points, each without itself.
         n_neighbors : int, optional
-            Number of neighbours; None for 5.
+            Number of neighbors; 5 by default.
         return_distance : bool, default=True
         compute : bool, default=True
-            Whether to compute the result. If False, Dask arrays are returned, with a chunk for
-            each block: they can be written to disk, or used further on the cluster.
+            Whether to compute the result. If False, Dask arrays are returned, with a chunk per
+            block, for example to write them to disk.
 
         Returns
         -------
         distances : array of float64, shape (m, n_neighbors)
-            Only with ``return_distance``.
+            Only if ``return_distance`` is True.
         indices : array of int64, shape (m, n_neighbors)
         """
         check_is_fitted(self)
@@ -215,41 +203,39 @@ class DaskIndex(AllOrNothing, BaseEstimator):
     def cost(
         self, n_neighbors: int = 5, *, n_workers: int = 1, reload: bool | None = None
     ) -> SearchCost:
-        """Estimate the cost of the training graph of dense points in float64.
+        """Estimate the cost of the training graph for dense points in float64.
 
         Parameters
         ----------
         n_neighbors : int, default=5
         n_workers : int, default=1
-            With one thread each.
+            Each with one thread.
         reload : bool, optional
-            Whether blocks are read again; None for the parameter of the index, or True.
+            Whether blocks are read again; by default the parameter of the index, or True.
 
         Returns
         -------
         SearchCost
-            ``tasks``: of the graph of tasks, to be multiplied by a millisecond or less of the
-            scheduler; ``products``: pairs of points that are multiplied, of d + 2 multiplications
-            each; ``read``: bytes from files; ``moved``: bytes between workers, the least and the
-            most, since it is the scheduler that decides where tasks run; ``memory``: bytes of the
-            arrays of a worker, beside Python and its libraries (150 to 250 MB).
+            ``tasks``: number of tasks, each of which takes the scheduler up to a millisecond;
+            ``products``: number of pairs of points, with d + 2 multiplications each; ``read``:
+            bytes read from files; ``moved``: minimum and maximum number of bytes sent between
+            workers, depending on the scheduler; ``memory``: bytes of the arrays of a worker,
+            without Python and its libraries (150 to 250 MB).
 
         Notes
         -----
-        With n points in m blocks of r rows, in g groups, d features, k neighbours, w workers, t
-        pairs of groups, and lists L = 16 k n / g of a group:
+        With n points in m blocks of r rows and g groups, d features, k neighbors, w workers, t
+        pairs of groups, and lists of L = 16 k n / g bytes per group:
 
-        - products n² / 2 + 1024 n
-        - read 4 d n (m + g), or 8 d n if blocks are kept
-        - moved, of lists: at least t L (w - 1) / w, at most what merges need, less the share that
-          some worker must have, and t L / k for limits. If blocks are kept, they move to each
-          worker that meets them: at least w (p + 1) - m of them, if the p pairs of a worker share
-          as many as possible, at most (w - 1) m
-        - memory of a task 32 r d for two blocks and their copies, 8 d times 512 rows, or r if that
-          is less, but no more than 32 MB, for one side of a product, then 2 L for lists and
-          100 r k + 4 MB, or 3072 d with up to 8192 features, for candidates; blocks with many ties
-          take 10 r d more. Lists that wait take 16 k n / w for each worker, and those of the
-          last two waves. If blocks are kept, a worker may have all of them in the end: 8 n d
+        - products: n² / 2 + 1024 n
+        - read: 4 d n (m + g), or 8 d n if blocks are kept
+        - moved: lists, at least t L (w - 1) / w and at most what merges need, and t L / k for
+          limits; if blocks are kept, also at least w (p + 1) - m blocks, where p is the number of
+          pairs per worker, and at most (w - 1) m
+        - memory: 32 r d for two blocks and their copies, 8 d min(r, 512) up to 32 MB for one side
+          of a product, 2 L for lists, and 100 r k + 4 MB for candidates, or 3072 d with up to 8192
+          features; 10 r d more for blocks with many ties. Waiting lists take 16 k n / w, plus
+          those of the last two waves. If blocks are kept, up to 8 n d
 
         Examples
         --------
@@ -272,11 +258,11 @@ class DaskIndex(AllOrNothing, BaseEstimator):
             for size in sizes
         )
         between = (n**2 - sum(size**2 for size in sizes)) / 2
-        # a merge has its state and two lists for each step of the wave; it runs where most are
+        # a merge takes its state and two lists per step of the wave, and runs where most are
         merged = [1 + 2 * len(wave) / g for wave in rounds]
         least = tiles * L * (w - 1) / w
         most = sum(g * L * max(0, inputs - math.ceil(inputs / w)) for inputs in merged)
-        most += tiles * L / k * (w - 1) / w  # how far to look
+        most += tiles * L / k * (w - 1) / w  # search radii
         widest = max(map(len, rounds), default=0)
         memory = 2 * L + 32 * r * d
         memory += min(8 * d * min(r, products.BLOCK), products.COPIED)
@@ -307,13 +293,14 @@ class DaskIndex(AllOrNothing, BaseEstimator):
         return ExactIndex(self.metric, p=self.p, n_jobs=self.n_jobs, device=self.device)
 
     def _among_themselves(self, k: int) -> tuple[list[Any], list[int]]:
-        """Neighbours of all points, without themselves: delayed lists, and the points of each."""
+        """Neighbors of all points without themselves: delayed lists, and their sizes."""
         delayed = import_dask("DaskIndex").delayed
         index, groups, sizes = self._index(), *self._groups()
-        alone, limits, merge = (delayed(f) for f in (among_themselves, _tiles.limits, merged))
-        tile = delayed(across, nout=2)
+        tasks = (_tiles.among_themselves, _tiles.limits, _tiles.merged)
+        alone, limits, merge = map(delayed, tasks)
+        tile = delayed(_tiles.across, nout=2)
         found = [alone(index, group, k) for group in groups]
-        # how far the k-th neighbour is at most: other groups need not look beyond
+        # upper bounds for the distance of the k-th neighbor, which limit further searches
         far = [[limits(lists) for lists in found]]
         for wave in waves(len(groups), TILES_IN_A_WAVE * workers()[0]):
             known, lists = far[max(0, len(far) - LAG)], [[state] for state in found]
@@ -328,13 +315,15 @@ class DaskIndex(AllOrNothing, BaseEstimator):
     def _queries(self, queries: RowBlocks, k: int) -> list[Any]:
         delayed = import_dask("DaskIndex").delayed
         index, groups, _ = self._index(), *self._groups()
-        of_group, of_block, merge = (delayed(f) for f in (asked, asked_fitted, merged))
+        of_group, of_block, merge = map(
+            delayed, (_tiles.asked, _tiles.asked_fitted, _tiles.merged)
+        )
         again = self._again(self.blocks_) is not None
         recipes = recipes_of(queries.parts) if again else None
         if again:
             search = [lambda Q, group=group: of_group(index, group, Q, k) for group in groups]
         else:  # each block is prepared once
-            ready = [(delayed(fitted)(index, group[0]), group[0][1]) for group in groups]
+            ready = [(delayed(_tiles.fitted)(index, group[0]), group[0][1]) for group in groups]
             search = [lambda Q, of=of: of_block(*of, Q, k) for of in ready]
         return [
             in_a_tree(lambda some: merge(some, k), [find(Q) for find in search])
@@ -342,10 +331,10 @@ class DaskIndex(AllOrNothing, BaseEstimator):
         ]
 
     def _groups(self) -> tuple[list[Any], list[int]]:
-        """Groups of blocks as tasks take them, and the number of points of each."""
+        """Groups of blocks for the tasks, and their numbers of points."""
         dask, sizes = import_dask("DaskIndex"), self.blocks_.sizes
         recipes = self._again(self.blocks_)
-        if recipes is None:  # tasks depend on blocks, which Dask keeps: two are enough
+        if recipes is None:  # Dask keeps the blocks: two per task are enough
             return [[block] for block in self.blocks_.spans()], sizes
         blocks, cuts = self.blocks_.spans(recipes), group_cuts(len(sizes), workers()[0])
         groups = [
@@ -361,8 +350,7 @@ class DaskIndex(AllOrNothing, BaseEstimator):
             return None
         recipes = recipes_of(blocks.parts)
         if recipes is None and self.reload:
-            problem = "reload=True needs points that can be read again, such as from files"
-            raise ValueError(f"{problem}, but these are in memory")
+            raise ValueError("reload=True is for points from files, but these are in memory")
         return recipes
 
     def __sklearn_tags__(self) -> Any:
@@ -372,20 +360,14 @@ class DaskIndex(AllOrNothing, BaseEstimator):
 
 
 def group_cuts(n_blocks: int, n_workers: int) -> list[int]:
-    """Where groups of blocks begin, and the end: enough of them to occupy all workers.
-
-    Examples
-    --------
-    >>> group_cuts(20, 2)
-    [0, 2, 4, 6, 8, 11, 13, 15, 17, 20]
-    """
+    """Boundaries of groups of blocks, enough to occupy all workers."""
     enough = 1 + math.ceil(math.sqrt(2 * TILES_EACH * n_workers))
     n_groups = min(n_blocks, max(enough, -(-n_blocks // MOST_IN_A_GROUP)))
     return np.linspace(0, n_blocks, n_groups + 1).astype(int).tolist()
 
 
 def waves(n_groups: int, at_least: int) -> list[list[tuple[int, int]]]:
-    """All pairs of groups, in waves of so many pairs that each group has about as many.
+    """All pairs of groups in waves, in which each group has about equally many pairs.
 
     Examples
     --------

@@ -31,43 +31,38 @@ from plurilabel.learners.lazy import BRkNN, DMLkNN, DWMLkNN, LazyClassifier, MLk
 from plurilabel.neighbors import ExactIndex
 
 _BY_LABELS = (MLkNN, DWMLkNN, MLWkNN, BRkNN, DMLkNN)
-_BY_COUNTS = (MLkNN, MLWkNN, BRkNN)
-"""These learn from sums of integers over the instances, in any order."""
-CELLS = 1 << 27
-"""Dense labels of neighbours in a task at a time."""
+_BY_COUNTS = (MLkNN, MLWkNN, BRkNN)  # learn from sums of integers, in any order
+CELLS = 1 << 27  # dense labels of neighbors in a task at a time
 
 
 class DaskLazyClassifier(AllOrNothing, BaseEstimator):
-    """A lazy learner on Dask, with the results of one machine, bit for bit.
+    """A lazy learner on Dask, with the same results as on one machine, bit for bit.
 
-    The instances stay in their blocks; :class:`~plurilabel.DaskIndex` finds their neighbours. If
+    The instances stay in their blocks; :class:`~plurilabel.DaskIndex` finds their neighbors. If
     labels are a Dask array, :class:`~plurilabel.MLkNN`, :class:`~plurilabel.MLWkNN` and
-    :class:`~plurilabel.BRkNN` without a variant also leave them and the training graph on the
-    workers. Other learners, and all learners if some labels are unknown, learn from graph and
-    labels in this process.
+    :class:`~plurilabel.BRkNN` without a variant also keep them and the training graph on the
+    workers. Other learners, and all learners with unknown labels, learn in this process.
 
     Parameters
     ----------
     estimator : lazy learner
-        One that needs only the labels of the neighbours: :class:`~plurilabel.MLkNN`,
+        One that only uses the labels of neighbors: :class:`~plurilabel.MLkNN`,
         :class:`~plurilabel.DWMLkNN`, :class:`~plurilabel.MLWkNN`, :class:`~plurilabel.BRkNN` or
         :class:`~plurilabel.DMLkNN`.
     rows : int, optional
-        Instances in a block.
+        Maximum number of instances in a block.
     reload : bool, optional
-        Whether tasks read blocks again instead of keeping them; both as in
-        :class:`~plurilabel.DaskIndex`.
+        Whether tasks read blocks again, as in :class:`~plurilabel.DaskIndex`.
 
     Attributes
     ----------
     index_ : DaskIndex
     estimator_ : lazy learner
-        Fitted; in place of instances it has their numbers, or none if ``labels_`` are on the
-        workers.
+        Fitted, with indices instead of instances, or none if ``labels_`` are on the workers.
     labels_ : RowBlocks or None
-        The labels, where they stay on the workers.
+        The labels, if they stay on the workers.
     graph_ : list of Delayed, or None
-        The graph of the training set, where it stays on the workers.
+        The training graph, if it stays on the workers.
 
     Examples
     --------
@@ -102,7 +97,7 @@ class DaskLazyClassifier(AllOrNothing, BaseEstimator):
         self.reload = reload
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Find the neighbours of all instances, and learn from them.
+        """Find the neighbors of all instances, and learn from them.
 
         Parameters
         ----------
@@ -119,8 +114,8 @@ class DaskLazyClassifier(AllOrNothing, BaseEstimator):
         learner = clone(self.estimator)
         if not isinstance(learner, _BY_LABELS):
             raise ValueError(
-                "estimator must be a lazy learner that asks for labels of neighbours only, "
-                f"such as MLkNN or BRkNN, got {type(learner).__name__}"
+                "estimator must be a lazy learner that only uses the labels of neighbors, such as "
+                f"MLkNN or BRkNN, got {type(learner).__name__}"
             )
         if learner.index is not None:
             raise ValueError("estimator must have no index of its own: index=None")
@@ -152,22 +147,19 @@ class DaskLazyClassifier(AllOrNothing, BaseEstimator):
         return self
 
     def predict(self, X: Any) -> Any:
-        """Predict label sets: a Dask array for Dask collections, else as the learner does."""
+        """Predict label sets, as a Dask array for Dask collections."""
         return self._answers("predict", X)
 
     def predict_proba(self, X: Any) -> Any:
-        """Probability of each label (n, q): a Dask array for Dask collections."""
+        """Label probabilities (n, q), as a Dask array for Dask collections."""
         return self._answers("predict_proba", X)
 
     def predict_top(self, X: Any, k: int = 5) -> Any:
-        """The k best labels of each instance, with their scores, as the learner's own method.
-
-        For Dask collections the chunks of the result are CSR matrices.
-        """
+        """The k best labels of each instance with their scores, in CSR chunks for collections."""
         return self._answers("predict_top", X, k)
 
     def gather(self) -> LazyClassifier:
-        """The same learner, fitted, with all instances in this process."""
+        """The fitted learner with all instances in this process."""
         check_is_fitted(self)
         learner = self._with_labels()
         learner.index_ = self.index_.gather()
@@ -176,7 +168,7 @@ class DaskLazyClassifier(AllOrNothing, BaseEstimator):
         return learner
 
     def without_instances(self) -> LazyClassifier:
-        """The fitted learner on the numbers of the instances, in place of the instances."""
+        """The fitted learner with indices instead of instances."""
         check_is_fitted(self)
         learner = self._with_labels()
         learner.index_ = ExactIndex(learner.metric).fit(learner.X_)
@@ -200,7 +192,7 @@ class DaskLazyClassifier(AllOrNothing, BaseEstimator):
 
     @classmethod
     def of_parts(cls, learner: LazyClassifier, blocks: RowBlocks, rows: int | None) -> Self:
-        """Give the learner of :meth:`without_instances` its instances, ``blocks``, back."""
+        """Restore a learner from :meth:`without_instances` and its instances."""
         if not isinstance(learner, _BY_LABELS):
             raise ValueError(f"{type(learner).__name__} is not a learner that Dask runs")
         n = learner.index_.n_samples_fit_
@@ -257,7 +249,7 @@ class DaskLazyClassifier(AllOrNothing, BaseEstimator):
 
 
 class _Held(BaseEstimator):
-    """An index with neighbours found before, or on Dask; instances are numbers."""
+    """An index with precomputed neighbors, or on Dask; instances are indices."""
 
     def __init__(self, search: Any = None):
         self.search = search
@@ -267,7 +259,7 @@ class _Held(BaseEstimator):
         return self
 
     def __sklearn_clone__(self) -> Self:
-        return self  # the neighbours are not copied
+        return self  # without copying the neighbors
 
     def kneighbors(self, X: Any = None, n_neighbors: int | None = None) -> Any:
         if isinstance(self.search, DaskIndex):
@@ -276,7 +268,7 @@ class _Held(BaseEstimator):
 
 
 def _answer(learner: Any, found: Any, method: str, args: Any, labels: Any = None) -> Any:
-    """The learner's predictions for instances with these neighbours."""
+    """Predictions for instances with these neighbors."""
     if labels is None:
         return _asked(learner, found, method, args)
     answers = []
@@ -294,7 +286,7 @@ def _asked(learner: Any, found: Any, method: str, args: Any) -> Any:
 
 
 def _label_blocks(learner: LazyClassifier, y: Any) -> RowBlocks | None:
-    """Labels that can stay in their blocks; None if they have to come to this process."""
+    """Labels that can stay in blocks; None if this process needs them."""
     if not is_collection(y) or is_frame(y) or getattr(y, "ndim", 0) != 2 or y.shape[1] < 2:
         return None
     if type(learner) not in _BY_COUNTS or getattr(learner, "variant", None) is not None:
@@ -311,13 +303,14 @@ def _light(learner: LazyClassifier, labels: RowBlocks, n: int) -> LazyClassifier
             f"got {learner.n_neighbors}"
         )
     light = dask.delayed(_fitted_to_form)(learner, labels.parts[0])
-    known = [dask.delayed(_all_known)(light, block) for block in labels.spans()]
-    light, *are_known = dask.compute(light, *known)
-    return light if all(are_known) else None
+    unknown = dask.delayed(lambda *block: isinstance(_read(*block), UnknownLabels))
+    some = [unknown(light, block) for block in labels.spans()]
+    light, *are_unknown = dask.compute(light, *some)
+    return None if any(are_unknown) else light
 
 
 def _fitted_to_form(learner: Any, Y: Any) -> Any:
-    """Fitted to rows without labels, which have the form of those that are to come."""
+    """Fit to rows without labels, of the same form as the training rows."""
     n = learner.n_neighbors + 1
     empty = sparse.csr_array if sparse.issparse(Y) else np.zeros
     learner = learner.fit(_numbers(n), empty((n, Y.shape[1]), dtype=np.int8))
@@ -328,7 +321,7 @@ def _fitted_to_form(learner: Any, Y: Any) -> Any:
 
 
 def _counted(learner: Any, labels: RowBlocks, search: DaskIndex) -> list[Any] | None:
-    """The graph of the training set on the workers; the learner learns from its counts."""
+    """Learn from counts of the training graph, which stays on the workers and is returned."""
     if learner._learn is None:
         return None
     dask = import_dask("DaskLazyClassifier")
@@ -350,7 +343,7 @@ def _as_tasks_take_them(search: DaskIndex, labels: RowBlocks) -> Any:
 
 
 def _counts(learner: Any, found: Any, start: int, labels: Any) -> Any:
-    """Counts (2, q, k + 1) of instances from number ``start`` on, with these neighbours."""
+    """Counts (2, q, k + 1) of instances from ``start`` on, with these neighbors."""
     total = 0
     for rows in _slices(learner, found):
         distances, neighbors = (array[rows] for array in found)
@@ -361,14 +354,14 @@ def _counts(learner: Any, found: Any, start: int, labels: Any) -> Any:
 
 
 def _slices(learner: Any, found: Any) -> list[slice]:
-    """Rows whose neighbours' labels fit into memory."""
+    """Slices of rows whose neighbors' labels fit into memory."""
     n, k = found[1].shape
     step = n if learner.sparse_output_ else max(1024, CELLS // (k * learner.n_labels_))
     return [slice(i, i + step) for i in range(0, n, max(step, 1))]
 
 
 def _labels_of(learner: Any, numbers: list[Any], labels: Any) -> tuple[Any, list[Any]]:
-    """Labels of the instances with these numbers, and where each of them has its own."""
+    """Labels of the instances with these indices, and the positions of each in them."""
     wanted = np.unique(np.concatenate([some.ravel() for some in numbers]))
     parts = []
     for block in labels:
@@ -383,15 +376,11 @@ def _read(learner: Any, block: Any) -> Any:
     source, start, stop = block
     try:
         Y = learner._encode_more(source() if isinstance(source, Recipe) else source)
-        if known_part(Y)[0].dtype.kind == "f":  # each block would decide how labels are counted
-            raise ValueError("a cluster learns from labels of 0 and 1, got numbers between them")
+        if known_part(Y)[0].dtype.kind == "f":
+            raise ValueError("soft labels are not supported on Dask: labels must be 0 or 1")
         return Y
     except (TypeError, ValueError) as error:
         raise ValueError(f"in rows {start} to {stop - 1} of y: {error}") from None
-
-
-def _all_known(learner: Any, block: Any) -> bool:
-    return not isinstance(_read(learner, block), UnknownLabels)
 
 
 def _with(learner: Any, Y: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Files as Dask collections: nothing but sizes and names is read at first."""
+"""Files as Dask collections; only sizes and names are read at first."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
+from plurilabel._core.compat import import_extra
 from plurilabel._core.data.dataset import Dataset
 from plurilabel._core.words import first_repeated, listed
 from plurilabel.distributed._blocks import MOST_ROWS, array_of, import_dask
@@ -22,7 +23,7 @@ from plurilabel.io import FileFormatError, TableEncoder, file_format
 from plurilabel.io.shared import MISSING, CellError, table_module, tag_column, xmc_blocks
 
 FORMATS = {"parquet": ".parquet", "csv": ".csv", "xmc": ".txt", "zarr": ".zarr"}
-LOOKED_AT = 1000  # rows of a CSV file, to see which columns are numbers
+LOOKED_AT = 1000  # rows of a CSV file, to detect columns of numbers
 
 Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
@@ -40,52 +41,47 @@ def read(
 ) -> Dataset:
     r"""Read files as Dask collections, for data that do not fit into memory.
 
-    At first only names and sizes are read: the footers of Parquet files, the lines of a text file,
-    the tags of a column of tags. Values are read block by block when they are needed, by whoever
-    needs them, so that all workers must see the files under the same path.
+    At first, only names and sizes are read: the footers of Parquet files, the lines of a text
+    file, the tags of a column of tags. Workers read values block by block when needed, and so must
+    see the files under the same path.
 
     Parameters
     ----------
     paths : str, path, or several of them
-        Files of one kind, in this order; ``*`` and ``?`` stand for several, in the order of their
-        names.
+        Files of one kind, in this order; patterns with ``*`` and ``?`` are expanded and sorted.
 
         ``.parquet``, ``.csv``
             Tables. Needs pandas and pyarrow: ``pip install 'plurilabel[dask,table]'``.
         ``.txt``
-            One file of the extreme-classification repository, not gzipped. X and Y have CSR
-            chunks.
+            A file of the extreme-classification repository, not gzipped. X and Y have CSR chunks.
         ``.zarr``
-            One group with the arrays ``X`` and ``Y``.
+            A group with the arrays ``X`` and ``Y``.
     labels : list of str, or str
-        For tables: the label columns, which hold 0 and 1, or the one column of tags (text with a
-        separator, or lists).
+        For tables: the 0/1 label columns, or the column of tags (text with a separator, or lists).
     features : list of str, optional
-        For tables: columns of numbers, or any with an encoder. By default those of the encoder,
-        else all that are not labels.
+        For tables: columns of numbers, or any columns with an encoder. By default those of the
+        encoder, or all but the labels.
     drop : sequence of str
         For tables: columns to leave out, such as identifiers.
     tag_sep : str, optional
         Tag separator; see :func:`plurilabel.io.read_table`.
     label_names : sequence of str, optional
-        The tags, in the order wanted. By default all that occur, sorted: the column of tags is
-        read once for that.
+        The tags in the desired order; by default all tags, sorted, for which the column is read.
     encoder : TableEncoder or "passthrough", optional
-        For tables: a fitted :class:`~plurilabel.TableEncoder`, which encodes each block as it
-        would all rows at once. With "passthrough" X has the cells as they are, as objects if they
-        are not all numbers.
+        For tables: a fitted :class:`~plurilabel.TableEncoder`. With "passthrough", X has the
+        original cells, as objects unless all are numbers.
     rows : int
-        Most rows of a block, but never less than a row group of a Parquet file.
+        Maximum number of rows of a block, but at least a row group of a Parquet file.
 
     Returns
     -------
     Dataset
-        X and Y are Dask arrays. The chunks of Y are dense for label columns, else CSR.
+        X and Y are Dask arrays; the chunks of Y are dense for label columns, otherwise CSR.
 
     See Also
     --------
-    plurilabel.io.read : Files that fit into memory.
-    plurilabel.TableEncoder : Learns from rows in memory, such as the first file, how to encode.
+    plurilabel.io.read : Read files that fit into memory.
+    plurilabel.TableEncoder : Can be fitted on rows in memory, such as the first file.
 
     Examples
     --------
@@ -158,11 +154,7 @@ def _read_xmc(path: str, rows: int) -> Dataset:
 
 
 def _read_zarr(path: str, _: int) -> Dataset:
-    dask = import_dask("read")
-    try:
-        import zarr
-    except ImportError as error:
-        raise ImportError("a .zarr folder needs zarr: pip install 'plurilabel[dask]'") from error
+    dask, zarr = import_dask("read"), import_extra("zarr", "a .zarr folder", "dask")
     group: Any = zarr.open(path, mode="r")
     arrays = []
     for name in ("X", "Y"):
@@ -208,7 +200,7 @@ def _parquet(files: list[str], rows: int) -> _Table:
 
 
 def _parquet_footer(path: str) -> tuple[dict[str, bool], list[int]]:
-    """Columns, each with whether it holds numbers, and the sizes of the row groups."""
+    """Whether each column has numbers, and the sizes of the row groups."""
     arrow, parquet = table_module("pyarrow"), table_module("pyarrow.parquet")
     tests = arrow.types.is_integer, arrow.types.is_floating, arrow.types.is_boolean
     try:
@@ -216,7 +208,7 @@ def _parquet_footer(path: str) -> tuple[dict[str, bool], list[int]]:
             schema, about = file.schema_arrow, file.metadata
         columns = {field.name: any(test(field.type) for test in tests) for field in schema}
     except (OSError, arrow.ArrowException, UnicodeError) as error:
-        raise FileFormatError(path, None, f"is not a Parquet file: {error}") from None
+        raise FileFormatError(path, None, f"not a Parquet file: {error}") from None
     return columns, [about.row_group(i).num_rows for i in range(about.num_row_groups)]
 
 
@@ -246,7 +238,7 @@ def _csv(files: list[str], rows: int) -> _Table:
 
 
 def _as_numbers(texts: Any) -> NDArray[np.float64]:
-    """Numbers of a column of text; NaN where a cell is none, infinity where it is missing."""
+    """Numbers of a column of text; NaN for other cells, infinity for missing ones."""
     pandas = table_module("pandas")
     cells = texts.str.strip()
     values = pandas.to_numeric(cells, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
@@ -295,7 +287,6 @@ def _read_table(
 
 
 def _checked(encoder: Any) -> Any:
-    """The encoder, which must be fitted."""
     if isinstance(encoder, TableEncoder):
         check_is_fitted(encoder)
     elif encoder not in (None, "passthrough"):
@@ -305,7 +296,7 @@ def _checked(encoder: Any) -> Any:
 
 
 def _no_rows(features: list[str], encoder: Any) -> tuple[Any, tuple[str, ...]]:
-    """X without rows, and the names of its columns."""
+    """An empty X, and the names of its columns."""
     if not isinstance(encoder, TableEncoder):
         return np.empty((0, len(features)), dtype=object if encoder else float), tuple(features)
     names = tuple(encoder.get_feature_names_out().tolist())
@@ -314,7 +305,6 @@ def _no_rows(features: list[str], encoder: Any) -> tuple[Any, tuple[str, ...]]:
 
 
 def _cells(frame: Any, names: list[str], start: int, encoder: Any) -> Any:
-    """X of a block of rows."""
     if encoder is None:
         return _numbers(frame, names, start)
     if encoder == "passthrough":
@@ -352,7 +342,7 @@ def _tag_blocks(
     tag_sep: str | None,
     label_names: Sequence[str] | None,
 ) -> tuple[list[Any], list[str], str | None]:
-    """Delayed blocks of Y, the labels, and what separates the tags; found in one pass if open."""
+    """Delayed blocks of Y, the labels and the separator, detected in one pass if necessary."""
     dask = import_dask("read")
     cells = table.blocks([column])
     if label_names is None or tag_sep is None:
@@ -363,13 +353,14 @@ def _tag_blocks(
         if len(separators) > 1:
             got = " and ".join(map(repr, separators))
             problem = f"column {column!r} must have one separator between tags, got {got}"
-            raise ValueError(f"{problem}; say which with tag_sep=")
+            raise ValueError(f"{problem}; choose one with tag_sep=")
         tag_sep = separators[0] if separators else None
         if label_names is None:
             label_names = sorted({tag for tags, _ in found for tag in tags})
         if not label_names:
             raise ValueError(f"column {column!r} must hold tags, got only empty cells")
-    names, to_rows = list(label_names), dask.delayed(_tag_rows)
+    names = list(label_names)
+    to_rows = dask.delayed(lambda *block: tag_matrix(*block)[0].astype(np.int8))
     Y = [to_rows(b, column, tag_sep, names, start) for b, start in zip(cells, starts)]
     return Y, names, tag_sep
 
@@ -400,16 +391,10 @@ def _zero_one(frame: Any, names: list[str], start: int) -> NDArray[np.int8]:
     return values.astype(np.int8)
 
 
-def _tag_rows(
-    frame: Any, name: str, tag_sep: str | None, names: list[str], start: int
-) -> sparse.csr_array:
-    return tag_matrix(frame, name, tag_sep, names, start)[0].astype(np.int8)
-
-
 def tag_matrix(
     frame: Any, name: str, tag_sep: str | None, names: list[str] | None, start: int
 ) -> tuple[Any, list[str], str | None]:
-    """Y of a block of rows, its tags, which may be none at all, and what separates them."""
+    """Y of a block of rows, its tags, if any, and their separator."""
     try:
         return tag_column(frame[name], name, tag_sep, names)
     except CellError as error:

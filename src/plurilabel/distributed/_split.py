@@ -25,9 +25,8 @@ def stratified_split(
 ) -> list[Any]:
     """Split Dask collections into parts with every label distributed as evenly as possible.
 
-    As :func:`plurilabel.model_selection.stratified_split`, but the labels are read twice, block by
-    block: once to count them, once to deal the rows of each block to the parts. One byte per row
-    is kept. X is not read.
+    Like :func:`plurilabel.model_selection.stratified_split`, but the labels are read twice in
+    blocks: to count them, and to assign the rows of each block to the parts. X is not read.
 
     Parameters
     ----------
@@ -38,12 +37,12 @@ def stratified_split(
         As in ``model_selection.stratified_split``.
     random_state : int, RandomState instance or None, default=None
     rows : int, optional
-        Most rows of a block; None for some megabytes. The split depends on it.
+        Maximum number of rows of a block, on which the split depends; None for some megabytes.
 
     Returns
     -------
     list of Dask arrays
-        ``X_train, X_test, Y_train, Y_test``, or more parts. Rows stay in their order.
+        ``X_train, X_test, Y_train, Y_test``, or more parts, with rows in their order.
 
     Examples
     --------
@@ -78,7 +77,7 @@ def stratified_split(
 
 
 def label_counts(blocks: RowBlocks) -> NDArray[np.int64]:
-    """How many rows have each label, (q,)."""
+    """Number of rows with each label, (q,)."""
     dask = import_dask("label_counts")
     counts = dask.delayed(_counts)
     return np.sum(dask.compute(*(counts(part) for part in blocks.parts)), axis=0)

@@ -1,8 +1,8 @@
-"""The tasks of :class:`~plurilabel.DaskIndex`: groups of blocks that meet each other.
+"""The tasks of :class:`~plurilabel.DaskIndex`: search pairs of groups of blocks.
 
-A task takes two groups of blocks, and has at most two blocks in memory: each block of the first
-group meets those of the second one after the other. Neighbours found on the way lower the distance
-up to which the next blocks are searched.
+A task takes two groups of blocks, with at most two blocks in memory: each block of the first group
+is compared with those of the second, one after the other. Neighbors found so far limit the
+distance up to which further blocks are searched.
 """
 
 from __future__ import annotations
@@ -26,16 +26,15 @@ from plurilabel.neighbors.shared import (
     validate_points,
 )
 
-Group: TypeAlias = list[Span]
-"""Blocks that follow each other."""
+Group: TypeAlias = list[Span]  # consecutive blocks
 
 
 def among_themselves(index: ExactIndex, group: Group, k: int) -> Neighbors:
-    """Neighbours of the points of a group, none of which is its own."""
+    """Neighbors of the points of a group within it, each without itself."""
     lists = _Lists(group, k)
     with threads(index.n_jobs) as run:
         for i, block in enumerate(group):
-            # the first meets all the others, and they are checked then
+            # the first is compared with all others, which are checked then
             _meet(index, block, group[i + 1 :], (lists, lists), run, within=True, checked=i > 0)
     return lists.distances, lists.indices
 
@@ -43,9 +42,9 @@ def among_themselves(index: ExactIndex, group: Group, k: int) -> Neighbors:
 def across(
     index: ExactIndex, groups: tuple[Group, Group], far: tuple[Floats, Floats], k: int
 ) -> tuple[Neighbors, Neighbors]:
-    """Neighbours of the points of two groups in the other one, up to the limits ``far``.
+    """Neighbors of the points of two groups in the other, up to the limits ``far``.
 
-    Where there are fewer, the last distances are inf.
+    If there are fewer than k, the last distances are inf.
     """
     first, second = (_Lists(group, k, limits) for group, limits in zip(groups, far))
     with threads(index.n_jobs) as run:
@@ -55,28 +54,25 @@ def across(
 
 
 def asked(index: ExactIndex, group: Group, queries: Span, k: int) -> Neighbors:
-    """Neighbours of queries in a group."""
     Q = _read(index, queries)
     return merged([_search(fitted(index, block), Q, block[1], k) for block in group], k)
 
 
 def fitted(index: ExactIndex, block: Span) -> ExactIndex:
-    """A search of a block alone."""
     return clone(index).fit(_read(index, block))
 
 
 def asked_fitted(search: ExactIndex, start: int, queries: Span, k: int) -> Neighbors:
-    """Neighbours of queries in a block that is ready for the search."""
     return _search(search, _read(search, queries), start, k)
 
 
 def limits(found: Neighbors) -> Floats:
-    """Distances of the last of some neighbours."""
+    """Distances of the k-th neighbors."""
     return found[0][:, -1].copy()
 
 
 def merged(lists: list[Neighbors], k: int) -> Neighbors:
-    """The first k of several lists, by distance and number."""
+    """The first k of several lists, by distance and index."""
     distances = np.hstack([found[0] for found in lists])
     indices = np.hstack([found[1] for found in lists])
     order = np.lexsort((indices, distances))[:, :k]
@@ -84,7 +80,7 @@ def merged(lists: list[Neighbors], k: int) -> Neighbors:
 
 
 class _Lists:
-    """The k nearest so far of the points of a group; inf where there are fewer."""
+    """The k nearest neighbors so far of the points of a group; inf if there are fewer."""
 
     def __init__(self, group: Group, k: int, far: Floats | None = None):
         self.start, stop = group[0][1], group[-1][2]
@@ -97,7 +93,7 @@ class _Lists:
         return slice(block[1] - self.start, block[2] - self.start)
 
     def take(self, block: Span, found: Neighbors) -> None:
-        """Merge the neighbours found for the points of a block."""
+        """Merge new neighbors of the points of a block."""
         if not found[0].shape[1]:
             return
         part = self.part(block)
@@ -119,9 +115,9 @@ def _meet(
     within: bool = False,
     checked: bool = True,
 ) -> None:
-    """A block meets others, one after the other, and itself if ``within``.
+    """Compare a block with others, one after the other, and with itself if ``within``.
 
-    ``checked`` says that the others were checked before.
+    With ``checked``, the others were validated before.
     """
     mine, theirs = lists
     points, part = _read(index, block), mine.part(block)
@@ -143,7 +139,7 @@ def _meet(
 
 
 class _Host:
-    """A block that others meet: each is searched for the neighbours of the other."""
+    """A block to compare with others: finds the neighbors of each in the other."""
 
     def __init__(self, index: ExactIndex, block: Span, points: Points, far: Floats, k: int):
         formula = Formula.of(index.metric, index.p)
@@ -158,7 +154,7 @@ class _Host:
     def meet(
         self, other: Span, far: tuple[Floats, Floats], run: Run, *, checked: bool
     ) -> tuple[Neighbors, Neighbors]:
-        """Neighbours of both blocks in the other one, up to the limits ``far``."""
+        """Neighbors of both blocks in the other, up to the limits ``far``."""
         index, k, start = self.index, self.k, self.block[1]
         B = _read(index, other, again=checked)
         if sparse.issparse(B) != self.is_sparse:
@@ -171,14 +167,14 @@ class _Host:
             B = B if checked and not self.formula.cosine else self.formula.prepare(B)
             of_a, of_b = self.across.of_each(B, k, run, far if bounded else None)
             return (of_a[0], of_a[1] + other[1]), (of_b[0], of_b[1] + start)
-        # whole numbers, few features, GPUs: engines that search for one block at a time
+        # integers, few features, GPUs: engines that search one block at a time
         search = self.search = self.search or fitted(index, self.block)
         of_other = clone(index).fit(B)
         return _search(of_other, search.points_, other[1], k), _search(search, B, start, k)
 
 
 def _read(index: ExactIndex, block: Span, *, again: bool = False) -> Points:
-    """The points of a block; those that were checked before only have to be arrays of floats."""
+    """The points of a block; ``again`` skips the validation of arrays of floats."""
     source, start, stop = block
     try:
         points = source() if isinstance(source, Recipe) else source

@@ -34,57 +34,21 @@ class CriticalDifferenceDiagram:
     """Lines and texts of a diagram, for any drawing library.
 
     Points are (x, y) with x in ranks and y in rows of names, downwards from the axis.
-
-    Attributes
-    ----------
-    left, right, top, bottom : float
-        The edges of the drawing.
-    row : float
-        Width of a square, in ranks, that is one row high.
-    lines : list of (str, list of (float, float))
-        The style ("axis", "clique" or "stem") and the points to join.
-    texts : list of (str, float, float, str, str)
-        The style ("tick", "value" or "name"), x and y of the baseline, the alignment ("left",
-        "center" or "right"), and the text.
     """
 
     left: float
     right: float
     top: float
     bottom: float
-    row: float
-    lines: list[tuple[str, Points]]
-    texts: list[Text]
+    row: float  # width of a square, in ranks, that is one row high
+    lines: list[tuple[str, Points]]  # style ("axis", "clique" or "stem"), and points to join
+    texts: list[Text]  # style ("tick", "value" or "name"), x and y, alignment, text
 
 
 def critical_difference_diagram(
     ranks: ArrayLike, names: Sequence[str], cd: float
 ) -> CriticalDifferenceDiagram:
-    """Compute the layout of a critical-difference diagram.
-
-    :func:`plot_critical_difference` draws it with matplotlib, and :func:`write_report` as SVG.
-
-    Parameters
-    ----------
-    ranks : array-like of shape (learners,)
-        Average ranks, from :func:`average_ranks`; the best is on the left.
-    names : sequence of str
-    cd : float
-        Critical difference, from :func:`nemenyi`.
-
-    Returns
-    -------
-    CriticalDifferenceDiagram
-
-    Examples
-    --------
-    >>> from plurilabel.evaluation import critical_difference_diagram
-    >>> diagram = critical_difference_diagram([1.5, 2.0, 2.5], ["forest", "chain", "kNN"], cd=0.6)
-    >>> [text for style, *_, text in diagram.texts if style == "name"]
-    ['forest', 'chain', 'kNN']
-    >>> [style for style, _ in diagram.lines].count("clique")
-    2
-    """
+    """Compute the layout of a diagram, which matplotlib draws, and reports as SVG."""
     r = np.asarray(ranks, dtype=np.float64)
     if r.ndim != 1 or len(r) < 2 or not np.isfinite(r).all():
         raise ValueError("ranks must be a list of at least two finite numbers")
@@ -101,7 +65,7 @@ def critical_difference_diagram(
     bars, levels = _bars(r, cd, row)
     stems, half = [], ceil(len(r) / 2)
     order = np.argsort(r, kind="stable")
-    # the names of outer learners stand above those of inner ones, so that no lines cross
+    # names of outer learners are above inner ones, so that lines do not cross
     sides = ((order[:half], low, -row, "right"), (order[: half - 1 : -1], high, row, "left"))
     for learners, edge, out, align in sides:
         for place, j in enumerate(learners):
@@ -157,8 +121,11 @@ def plot_critical_difference(
 
     Parameters
     ----------
-    ranks, names, cd :
-        As in :func:`critical_difference_diagram`.
+    ranks : array-like of shape (learners,)
+        Average ranks, from :func:`average_ranks`; the best is on the left.
+    names : sequence of str
+    cd : float
+        Critical difference, from :func:`nemenyi`.
     path : path, optional
         File to write the figure to, in the format of its suffix.
     ax : matplotlib Axes, optional

@@ -63,27 +63,9 @@ class Friedman:
 
 
 def rank_rows(values: Array, greater_is_better: bool) -> Array:
-    """Rank the learners within each dataset, ignoring rounding errors.
+    """Rank the learners within each dataset, 1 for the best; NaN has no rank.
 
-    Parameters
-    ----------
-    values : ndarray of shape (datasets, learners)
-    greater_is_better : bool
-        Whether the highest value gets rank 1.
-
-    Returns
-    -------
-    ndarray of shape (datasets, learners)
-        1 for the best. Ties share the mean of their ranks, NaN has no rank. Values of a row are
-        tied if they agree to eleven digits of the largest.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from plurilabel.evaluation import rank_rows
-    >>> rank_rows(np.array([[0.9, 0.3, 0.1 + 0.2], [0.7, np.nan, 0.8]]), greater_is_better=True)
-    array([[1. , 2.5, 2.5],
-           [2. , nan, 1. ]])
+    Values of a row are tied if they agree to eleven digits of the largest.
     """
     size = np.abs(np.where(np.isfinite(values), values, 0)).max(axis=1, keepdims=True)
     # means of the same scores in another order may differ in the last digit
@@ -107,7 +89,8 @@ def average_ranks(values: ArrayLike, *, greater_is_better: bool, missing: str = 
     Returns
     -------
     ndarray of shape (learners,)
-        Ties share the mean of their ranks, as in :func:`rank_rows`.
+        Ties share the mean of their ranks. Values of a dataset are tied if they agree to eleven
+        digits of the largest.
 
     Examples
     --------
@@ -201,13 +184,13 @@ def friedman(
     )
 
 
-def exact_friedman(ranks: Array, most: int = MOST_SUMS) -> float | None:
+def exact_friedman(ranks: Array) -> float | None:
     """P-value from all permutations of the ranks within datasets; None if there are too many.
 
     Rank sums are built up dataset by dataset. Only their sorted form matters, so few states are
     distinct. ``scipy.stats.permutation_test`` would enumerate all (k!)^n permutations.
     """
-    n, k = ranks.shape
+    (n, k), most = ranks.shape, MOST_SUMS
     base = np.int64(2 * n * k + 1)
     if k > MOST_LEARNERS or k * np.log2(float(base)) > 62:  # a state must fit into one integer
         return None
@@ -262,6 +245,5 @@ def check_values(
 
 
 def rank_lines(names: Sequence[str], ranks: Array) -> str:
-    """A heading and one line per learner, best first."""
     order = np.argsort(ranks, kind="stable")
     return "\n".join(["average ranks", *(f"  {ranks[j]:.3f}  {names[j]}" for j in order)])

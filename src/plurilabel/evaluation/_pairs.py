@@ -275,16 +275,8 @@ def holm_adjusted(pvalues: ArrayLike) -> Array:
 
     The smallest of m p-values is multiplied by m, the next by m - 1, and so on; none falls below
     the previous one or exceeds 1.
-
-    Examples
-    --------
-    >>> from plurilabel.evaluation import holm_adjusted
-    >>> holm_adjusted([0.01, 0.04, 0.03])
-    array([0.03, 0.06, 0.06])
     """
     p = np.asarray(pvalues, dtype=np.float64)
-    if p.ndim != 1 or not ((p >= 0) & (p <= 1)).all():
-        raise ValueError("pvalues must be a list of numbers from 0 to 1")
     order, adjusted = np.argsort(p, kind="stable"), np.empty_like(p)
     steps = np.arange(len(p), 0, -1)
     adjusted[order] = np.minimum(np.maximum.accumulate(p[order] * steps), 1)

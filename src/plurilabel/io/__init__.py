@@ -11,14 +11,13 @@ from plurilabel.io._table._embed import embed_table
 from plurilabel.io._table._encoder import DateEncoder, word_features
 from plurilabel.io._table._labels import label_matrix, stack_tables
 from plurilabel.io._table._table import FurtherRows, read_further, read_table, write_table
-from plurilabel.io._table._table_encoder import TableEncoder, column_kinds, table_encoder
+from plurilabel.io._table._table_encoder import TableEncoder, table_encoder
 
 __all__ = [
-    "DateEncoder", "FileFormatError", "FurtherRows", "TableEncoder", "column_kinds",
-    "embed_table", "file_format", "label_matrix", "read", "read_arff", "read_further",
-    "read_label_xml", "read_libsvm", "read_mat_bags", "read_table", "read_xmc", "stack_tables",
-    "table_encoder", "word_features", "write_arff", "write_label_xml", "write_libsvm",
-    "write_table", "write_xmc",
+    "DateEncoder", "FileFormatError", "FurtherRows", "TableEncoder", "embed_table", "file_format",
+    "label_matrix", "read", "read_arff", "read_further", "read_label_xml", "read_libsvm",
+    "read_mat_bags", "read_table", "read_xmc", "stack_tables", "table_encoder", "word_features",
+    "write_arff", "write_label_xml", "write_libsvm", "write_table", "write_xmc",
 ]  # fmt: skip
 
 publish(globals())

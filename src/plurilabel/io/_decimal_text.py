@@ -20,13 +20,7 @@ _LAST_BYTES = np.array([(256**k - 1) << (64 - 8 * k) for k in range(9)], dtype=n
 
 
 def byte_classes(*classes: bytes) -> bytes:
-    """A table for ``bytes.translate`` that maps each byte to the number of its class.
-
-    Examples
-    --------
-    >>> b"a1.5".translate(byte_classes(b".", b"0123456789"))  # any others are class 2
-    b'\\x02\\x01\\x00\\x01'
-    """
+    """A table for ``bytes.translate`` that maps each byte to the number of its class."""
     table = bytearray([len(classes)] * 256)
     for number, members in enumerate(classes):
         for byte in members:
@@ -35,7 +29,7 @@ def byte_classes(*classes: bytes) -> bytes:
 
 
 class DecimalText:
-    """A text that is cut into runs of characters, some of which are numbers."""
+    """A text of runs of characters, some of which are numbers."""
 
     def __init__(self, text: bytes) -> None:
         self.text, self.letters = text, np.frombuffer(text, dtype=np.uint8)
@@ -96,7 +90,7 @@ class DecimalText:
         """Values of numbers such as 7, -0.5 and 1e-3; None if one of them is not a number.
 
         The text is cut into runs (``ends, lengths``) at points and separators. ``last`` is the
-        last run of each number, ``has_point`` tells whether the run before it is the whole part,
+        last run of each number, ``has_point`` is whether the run before it is the integer part,
         and ``letters`` are the places of everything but digits and points.
         """
         stops, size = ends[last], lengths[last]

@@ -1,4 +1,4 @@
-"""Opening files: gzip is unpacked, errors name file and line, the suffix gives the format."""
+"""Open files, unpacking gzip; errors with file and line; formats by suffix."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class FileFormatError(ValueError):
 
 @contextmanager
 def opened(path: AnyPath) -> Iterator[BinaryIO]:
-    """Open a file for reading bytes, unpacked if it is gzipped, whatever its name.
+    """Open a file for reading bytes; gzipped content is unpacked.
 
     A file may unpack to 200 times its size, at least 100 MB and at most 16 GiB, unless the
     environment variable ``PLURILABEL_MOST_UNPACKED`` sets another limit in bytes.
@@ -135,26 +135,14 @@ def not_utf8(path: AnyPath) -> FileFormatError:
 
 
 def plain_name(path: AnyPath) -> str:
-    """File name without suffixes, as the name of a dataset; bytes that are not UTF-8 are escaped.
-
-    Examples
-    --------
-    >>> plain_name("somewhere/films.csv.gz")
-    'films'
-    """
+    """File name without suffixes, with bytes that are not UTF-8 escaped, to name a dataset."""
     file = Path(path)
     name = (file.with_suffix("") if file.suffix == ".gz" else file).stem
     return name.encode(errors="backslashreplace").decode()
 
 
 def part_files(path: AnyPath | Sequence[AnyPath]) -> list[str]:
-    """The files of a table: one path or several, a folder, or a pattern such as ``*.csv``.
-
-    Examples
-    --------
-    >>> part_files("films.csv"), part_files(["a.csv", "b.csv"])
-    (['films.csv'], ['a.csv', 'b.csv'])
-    """
+    """The files of a table: one path or several, a folder, or a pattern such as ``*.csv``."""
     if isinstance(path, list | tuple):
         return [file for one in path for file in part_files(one)]
     name = os.fspath(path)  # type: ignore[arg-type]
@@ -182,7 +170,7 @@ class Format(NamedTuple):
     name: str
     suffixes: tuple[str, ...]
     read: Callable[..., Dataset] | None = None
-    has_labels: bool = False  # the format itself tells which columns are labels
+    has_labels: bool = False  # whether the format defines which columns are labels
     # rows for a model, from a path, its number of features and its label names
     further: Callable[[AnyPath, int, list[str]], Dataset] | None = None
     has_names: bool = True  # whether features and labels have names, or only an order
@@ -200,7 +188,6 @@ def formats() -> dict[str, Format]:
 
 
 def is_table(path: AnyPath) -> bool:
-    """Whether a file is a table, judging by its name."""
     if os.path.isdir(path):
         return True  # a folder of tables; anything else fails when it is read
     found = file_format(path)

@@ -31,9 +31,9 @@ _CELL_SIZE = 256  # bytes of an array in memory besides its numbers
 
 
 def mat_variables(path: AnyPath, wanted: Collection[str]) -> dict[str, Any]:
-    """All variables of a file by name; None for those that are not wanted.
+    """All variables of a file by name; None for those not wanted.
 
-    A matrix is an array, text is a list of its rows, and cells are a list of these.
+    Matrices become arrays, text a list of rows, and cells a list of these.
     """
     with open(path, "rb") as stream:
         content = stream.read()
@@ -41,7 +41,7 @@ def mat_variables(path: AnyPath, wanted: Collection[str]) -> dict[str, Any]:
 
 
 class _MatFile:
-    """The content of a file, and how much memory it may still take."""
+    """The content of a file, and the memory that it may still take."""
 
     def __init__(self, path: AnyPath, content: bytes, wanted: Collection[str]) -> None:
         self.path, self.wanted, self.content = path, wanted, memoryview(content)

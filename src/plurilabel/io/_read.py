@@ -27,8 +27,7 @@ def read(
         gzipped. A table may consist of several files: a list, a folder or a pattern such as
         ``rows/*.parquet``.
     labels : optional
-        Which columns are labels, as in :func:`read_arff` and :func:`read_table`. Other formats
-        tell by themselves.
+        The label columns, as in :func:`read_arff` and :func:`read_table`; not for other formats.
     **options
         Passed to the reader.
 
@@ -59,7 +58,7 @@ def read(
         raise ValueError(f"{name} must end in one of {', '.join(suffixes)} (and .gz)")
     format = formats()[found]
     if format.has_labels and labels is not None:
-        raise ValueError(f"labels is for ARFF files and tables; {name} tells them by itself")
+        raise ValueError(f"labels is for ARFF files and tables, but {name} defines its own")
     if format.read is not None:
         return format.read(path, **({} if format.has_labels else {"labels": labels}), **options)
     if labels is None:

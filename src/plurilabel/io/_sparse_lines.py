@@ -71,7 +71,6 @@ class Rows(NamedTuple):
 
     @property
     def blank(self) -> NDArray[np.bool_]:
-        """Which rows come from blank lines."""
         return (self.n_labels == 0) & (self.n_features == 0)
 
     def drop(self, blank: NDArray[np.bool_]) -> Rows:
@@ -120,7 +119,7 @@ class Rows(NamedTuple):
 
 
 def first_repetition(matrix: sparse.csr_array) -> tuple[int, int] | None:
-    """Row and entry of the first column that a row has twice; rows are sorted on the way."""
+    """Row and entry of the first duplicate column of a row, or None; also sorts the rows."""
     if not matrix.has_canonical_format:
         matrix.sort_indices()
         row = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
@@ -132,7 +131,6 @@ def first_repetition(matrix: sparse.csr_array) -> tuple[int, int] | None:
 
 
 def joined(blocks: Iterable[Rows]) -> Rows:
-    """All rows of a file."""
     # bytearrays grow in place; concatenating blocks in the end needs twice the memory
     parts = [bytearray() for _ in Rows._fields]
     for block in blocks:

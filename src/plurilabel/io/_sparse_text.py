@@ -279,12 +279,11 @@ def xmc_blocks(path: AnyPath, n_rows: int) -> list[XmcBlock]:
 
 def _check_enough(path: AnyPath, n: int, lines: int) -> None:
     if lines < n:
-        problem = f"expected {n} rows (the header's first number), got {lines}"
-        raise FileFormatError(path, None, problem)
+        raise FileFormatError(path, None, f"expected {n} rows (as in the header), got {lines}")
 
 
 def _too_many(n: int) -> str:
-    return f"expected no more than {n} rows (the header's first number), got another"
+    return f"expected no more than {n} rows (as in the header), got another"
 
 
 def _announced_matrices(
@@ -359,11 +358,10 @@ def write_xmc(path: AnyPath, dataset: Dataset) -> None:
             stream.write(lines)
 
 
-def _further_libsvm(path: AnyPath, n_features: int, label_names: list[str]) -> Dataset:
-    return read_libsvm(path, n_features=n_features, n_labels=len(label_names))
-
-
 FORMATS = (
-    Format("libsvm", (".svm", ".libsvm"), read_libsvm, True, _further_libsvm, has_names=False),
+    Format(
+        "libsvm", (".svm", ".libsvm"), read_libsvm, True,
+        lambda path, d, names: read_libsvm(path, n_features=d, n_labels=len(names)), False,
+    ),
     Format("xmc", (".txt", ".xmc"), read_xmc, True, lambda path, *_: read_xmc(path), False),
-)
+)  # fmt: skip

@@ -10,7 +10,7 @@ from plurilabel.io._table._kinds import needs_encoding, typed_frame
 from plurilabel.io._table._labels import tag_column
 from plurilabel.io._table._notation import MISSING, CellReader
 from plurilabel.io._table._rows import in_order
-from plurilabel.io._table._table import encoded, frame_writer
+from plurilabel.io._table._table import encoded
 from plurilabel.io._table._table_encoder import (
     as_table,
     is_texts,
@@ -21,7 +21,7 @@ from plurilabel.io._table._table_encoder import (
 
 __all__ = [
     "MISSING", "CellError", "CellReader", "as_table", "check_escapes", "encoded", "formats",
-    "frame_writer", "header_separator", "imputer", "in_order", "is_dense", "is_table",
+    "header_separator", "imputer", "in_order", "is_dense", "is_table",
     "is_texts", "kinds_text", "mat_variables", "needs_encoding", "open_frame", "opened", "sniff",
     "table_module", "tag_column", "typed_frame", "uncentred", "unseen_categories",
     "without_known_words", "xmc_blocks",

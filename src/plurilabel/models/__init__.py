@@ -12,20 +12,9 @@ from plurilabel.models._train_events import TrainingEvent
 from plurilabel.models.onnx import not_exportable, to_onnx
 
 __all__ = [
-    "Model",
-    "ModelFileError",
-    "ModelRows",
-    "TrainingEvent",
-    "calibrate",
-    "find_issues",
-    "guarantee",
-    "load_model",
-    "load_parts",
-    "not_exportable",
-    "save_model",
-    "save_parts",
-    "to_onnx",
-    "train",
-]
+    "Model", "ModelFileError", "ModelRows", "TrainingEvent", "calibrate", "find_issues",
+    "guarantee", "load_model", "load_parts", "not_exportable", "save_model", "save_parts",
+    "to_onnx", "train",
+]  # fmt: skip
 
 publish(globals())

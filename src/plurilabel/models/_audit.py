@@ -17,74 +17,48 @@ import numpy as np
 
 from plurilabel._core.roster import estimators
 
-# types ----------------------------------------------------------------------------------------
-
 # In addition to what skops trusts by default, attributes of the usual classifiers. Classes only: a
 # file must not name functions.
-_OTHERS = (
-    "builtins.range",
-    "numpy.dtype",
-    "plurilabel.DateEncoder",
-    "plurilabel.TableEncoder",
-    "plurilabel.bags.Bags",
-    "plurilabel.datasets.Hierarchy",
-    "plurilabel.datasets.UnknownLabels",
-    "plurilabel.learners.Condition",
-    "plurilabel.learners.DecisionNode",
-    "plurilabel.learners.LabelRule",
-    "plurilabel.learners.Vote",
-    "plurilabel.learners.WeakRule",
-    "plurilabel.learners.WordShares",
-    "plurilabel.metrics.Measure",
-    "plurilabel.metrics.Scorer",
-    "plurilabel.model_selection.IterativeStratifiedGroupKFold",
-    "plurilabel.model_selection.IterativeStratifiedKFold",
-    "plurilabel.model_selection.IterativeStratifiedShuffleSplit",
-    "plurilabel.model_selection.RepeatedIterativeStratifiedKFold",
-    "plurilabel.neighbors.Formula",
-    "plurilabel.streams.ADWIN",
-    "plurilabel.streams.CountingWindow",
-    "plurilabel.streams.SelfAdjusting",
-    "plurilabel.streams.Watched",
-    "scipy.sparse._csc.csc_array",
-    "scipy.sparse._csc.csc_matrix",
-    "scipy.sparse._csr.csr_array",
-    "scipy.sparse._csr.csr_matrix",
-    "sklearn._loss.link.Interval",
-    "sklearn._loss.link.LogitLink",
-    "sklearn._loss.link.MultinomialLogit",
-    "sklearn._loss.loss.HalfBinomialLoss",
-    "sklearn._loss.loss.HalfMultinomialLoss",
-    "sklearn.compose._column_transformer._RemainderColsList",  # before scikit-learn 1.7
-    "sklearn.ensemble._hist_gradient_boosting.binning._BinMapper",
-    "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
-    "sklearn.metrics._dist_metrics.EuclideanDistance64",
-    *(  # cv of a model
-        f"sklearn.model_selection._split.{name}"
-        for name in ("GroupKFold", "GroupShuffleSplit", "KFold", "ShuffleSplit", "TimeSeriesSplit")
-    ),
-    "sklearn.neighbors._ball_tree.BallTree",
-    "sklearn.neighbors._kd_tree.KDTree",
-    "sklearn.neural_network._stochastic_optimizers.AdamOptimizer",
-    "sklearn.neural_network._stochastic_optimizers.SGDOptimizer",
-    "sklearn.tree._tree.Tree",
-)
+_OTHERS = {
+    "builtins": "range",
+    "numpy": "dtype",
+    "plurilabel": "DateEncoder TableEncoder",
+    "plurilabel.bags": "Bags",
+    "plurilabel.datasets": "Hierarchy UnknownLabels",
+    "plurilabel.learners": "Condition DecisionNode LabelRule Vote WeakRule WordShares",
+    "plurilabel.metrics": "Measure Scorer",
+    "plurilabel.model_selection": "IterativeStratifiedGroupKFold IterativeStratifiedKFold "
+    "IterativeStratifiedShuffleSplit RepeatedIterativeStratifiedKFold",
+    "plurilabel.neighbors": "Formula",
+    "plurilabel.streams": "ADWIN CountingWindow SelfAdjusting Watched",
+    "scipy.sparse._csc": "csc_array csc_matrix",
+    "scipy.sparse._csr": "csr_array csr_matrix",
+    "sklearn._loss.link": "Interval LogitLink MultinomialLogit",
+    "sklearn._loss.loss": "HalfBinomialLoss HalfMultinomialLoss",
+    "sklearn.compose._column_transformer": "_RemainderColsList",  # before scikit-learn 1.7
+    "sklearn.ensemble._hist_gradient_boosting.binning": "_BinMapper",
+    "sklearn.ensemble._hist_gradient_boosting.predictor": "TreePredictor",
+    "sklearn.metrics._dist_metrics": "EuclideanDistance64",
+    "sklearn.model_selection._split": "GroupKFold GroupShuffleSplit KFold ShuffleSplit "
+    "TimeSeriesSplit",
+    "sklearn.neighbors._ball_tree": "BallTree",
+    "sklearn.neighbors._kd_tree": "KDTree",
+    "sklearn.neural_network._stochastic_optimizers": "AdamOptimizer SGDOptimizer",
+    "sklearn.tree._tree": "Tree",
+}
 
 
 @cache
 def trusted_types() -> frozenset[str]:
     """Names of all types that a model file may contain: our estimators and their attributes."""
     ours = (f"plurilabel.{name}" for name, home in estimators().items() if home != "_core.base")
-    return frozenset([*ours, *_OTHERS])
+    others = (f"{home}.{name}" for home, names in _OTHERS.items() for name in names.split())
+    return frozenset([*ours, *others])
 
 
 def _is_plain(name: str) -> bool:
     """Whether skops trusts a type of Python or numpy by default."""
     return name.startswith(("builtins.", "numpy.")) and name not in trusted_types()
-
-
-def _is_function(name: str) -> bool:
-    return name.startswith(("numpy.", "scipy.")) and name not in trusted_types()
 
 
 def _one_of(*names: str) -> Callable[[str], bool]:
@@ -96,7 +70,9 @@ _BUILT: dict[str, Callable[[str], bool]] = {
     "ConstructorFromReduceNode": _one_of("builtins.range"),
     "DTypeNode": _one_of("numpy.dtype"),
     "DictNode": _one_of("builtins.dict", "collections.OrderedDict"),
-    "FunctionNode": _is_function,
+    "FunctionNode": lambda name: (
+        name.startswith(("numpy.", "scipy.")) and name not in trusted_types()
+    ),
     "JsonNode": lambda _name: True,
     "ListNode": _one_of("builtins.list"),
     "LossNode": lambda name: name.startswith(
@@ -142,9 +118,6 @@ def _refused_node(node: dict[str, Any]) -> str | None:
     return None
 
 
-# size -----------------------------------------------------------------------------------------
-
-
 def stored(content: bytes) -> bytes:
     """The content of a model file, with all members uncompressed.
 
@@ -159,11 +132,8 @@ def stored(content: bytes) -> bytes:
     return buffer.getvalue()
 
 
-MOST_PACKED = 20
-"""Largest ratio of the unpacked to the packed size of a file."""
-
-LITTLE = 2**26
-"""Bytes that any file may unpack to, whatever its size."""
+MOST_PACKED = 20  # largest ratio of the unpacked to the packed size of a file
+LITTLE = 2**26  # bytes that any file may unpack to
 
 
 def is_bomb(packed: int, unpacked: int) -> bool:

@@ -10,7 +10,6 @@ import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import fields
-from importlib import import_module
 from typing import Any, BinaryIO, Literal
 
 import numpy as np
@@ -20,7 +19,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.utils.validation import check_is_fitted
 
 from plurilabel._core.base import default_feature_names
-from plurilabel._core.compat import versions
+from plurilabel._core.compat import import_extra, versions
 from plurilabel._core.records import json_bytes, write_atomic
 from plurilabel._core.roster import learners
 from plurilabel._core.words import shortened
@@ -35,7 +34,7 @@ from plurilabel.models._audit import (
 )
 from plurilabel.models._large import mapped, with_large, without_large, write
 from plurilabel.models._model import Model
-from plurilabel.models._params import make_safe
+from plurilabel.models._params import make_safe, without_array_libraries
 from plurilabel.models._sound import CHECKED, check_sound, parts_of, unchecked
 from plurilabel.text.shared import TextEncoder
 
@@ -112,12 +111,10 @@ def _dumped(sio: Any, estimator: Any) -> tuple[bytes, list[Any]]:
         try:
             small, arrays = without_large(estimator)
             content: bytes = sio.dumps(small)
-        except (
-            TypeError
-        ) as error:  # objects that skops does not support, such as river's detectors
+        except TypeError as error:  # skops does not support all objects: not those of river
             name = type(estimator).__name__
             raise ValueError(f"this {name} cannot be saved: {error}") from None
-    if strange := _untrusted(_named_types(content)):
+    if strange := _untrusted(sio.get_untrusted_types(data=content)):
         raise ValueError(
             f"{strange[0]} cannot be saved, since it could not be loaded: only types of "
             "plurilabel, scikit-learn, scipy and numpy are trusted"
@@ -198,7 +195,7 @@ def load_model(path: str | os.PathLike[str], *, mmap_mode: Literal["r"] | None =
     try:
         about, content, arrays = _audited(path, mapping=mmap_mode is not None)
         made_by = about["versions"]
-        named = _named_types(content)
+        named = sio.get_untrusted_types(data=content)
         if strange := _untrusted(named):
             raise ModelFileError(
                 f"{path} is rejected: it contains {strange[0]}, {_why_strange(strange, made_by)}"
@@ -245,25 +242,13 @@ def load_model(path: str | os.PathLike[str], *, mmap_mode: Literal["r"] | None =
 
 
 def _skops() -> Any:
-    try:
-        return import_module("skops.io")
-    except ImportError:
-        raise ImportError(
-            "model files need skops: install it with `pip install plurilabel[cli]`"
-        ) from None
-
-
-def _named_types(content: bytes) -> list[str]:
-    """Types in the content of a file that skops does not trust by default."""
-    return list(_skops().get_untrusted_types(data=content))
+    with without_array_libraries():
+        return import_extra("skops.io", "a model file", "cli")
 
 
 def _untrusted(names: list[str]) -> list[str]:
-    """Types that are not trusted here either."""
+    """Types that neither skops trusts by default nor this library."""
     return [name for name in names if name not in trusted_types()]
-
-
-# plurilabel.json -----------------------------------------------------------------------------
 
 
 def _about(model: Model) -> dict[str, Any]:
@@ -293,10 +278,6 @@ def _model(about: dict[str, Any], estimator: Any) -> Model:
     return Model(estimator, **about)
 
 
-def _is_size(value: Any) -> bool:
-    return type(value) is int and 0 <= value < 2**31
-
-
 def _are_texts(value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(name, str) for name in value)
 
@@ -304,7 +285,7 @@ def _are_texts(value: Any) -> bool:
 _IN_ABOUT: dict[str, Callable[[Any], bool]] = {
     "label_names": _are_texts,
     "feature_names": lambda names: names is None or _are_texts(names),
-    "n_features": _is_size,
+    "n_features": lambda size: type(size) is int and 0 <= size < 2**31,
     "labels": lambda labels: labels is None or isinstance(labels, str) or _are_texts(labels),
     "tag_sep": lambda sep: sep is None or (isinstance(sep, str) and sep != ""),
     "sep": lambda sep: sep is None or (isinstance(sep, str) and len(sep) == 1),
@@ -350,7 +331,6 @@ def _words_as_arrays(estimator: Any) -> Iterator[None]:
 
 
 def _names_in(estimator: Any) -> list[tuple[Any, str, Any]]:
-    """Arrays of names in an estimator and its parts."""
     return [
         (part, name, vars(part)[name])
         for part in parts_of(estimator)
@@ -388,7 +368,6 @@ def _audited(path: str, *, mapping: bool) -> tuple[dict[str, Any], bytes, list[A
 
 
 def _read_about(path: str, stream: BinaryIO, *, mapping: bool = False) -> dict[str, Any]:
-    """Read plurilabel.json, after a check of the archive."""
     if stream.read(1) == b"\x80":
         raise ModelFileError(
             f"{path} is a pickle, which can run arbitrary code; plurilabel only loads .skops "
@@ -414,9 +393,6 @@ def _read_about(path: str, stream: BinaryIO, *, mapping: bool = False) -> dict[s
             f"format {FORMAT}: install that version, or refit the model"
         )
     return about
-
-
-# versions ------------------------------------------------------------------------------------
 
 
 def _other_versions(saved: dict[str, str]) -> str:

@@ -1,4 +1,4 @@
-"""Large arrays of model files: written as they are, and mapped into memory instead of read.
+"""Large arrays of model files: written directly, and mapped into memory instead of read.
 
 While skops writes or reads a learner, marks stand in for its large arrays: complex numbers, which
 no learner holds, that count the arrays from 1. Nothing is copied that way, and what skops does not
@@ -25,19 +25,13 @@ from plurilabel._core.fitted import let_go
 from plurilabel.models._audit import header_of, stored, trusted_types, written
 from plurilabel.models._sound import parts_of
 
-LARGE = 2**20
-"""Bytes from which an array is large."""
-
-ALIGN = 64
-"""Arrays begin at multiples of this in a file, so that compiled code takes them as they are."""
+LARGE = 2**20  # bytes from which an array is large
+ALIGN = 64  # arrays start at multiples of this in a file, as compiled code expects
 
 _FORMATS = {
     "csr": (sparse.csr_matrix, sparse.csr_array),
     "csc": (sparse.csc_matrix, sparse.csc_array),
 }
-
-
-# marks ----------------------------------------------------------------------------------------
 
 
 def without_large(estimator: Any) -> tuple[Any, list[Any]]:
@@ -58,7 +52,7 @@ def with_large(estimator: Any, arrays: list[Any]) -> None:
     """Put arrays in the place of their marks."""
     marks = [found for found in _attributes(estimator) if _is_mark(found[2])]
     if {_number(value) for *_, value in marks} != set(range(len(arrays))):
-        raise ValueError("an array is not what it seems")
+        raise ValueError("the marks do not match the arrays")
     for part, name, value in marks:
         vars(part)[name] = arrays[_number(value)]
 
@@ -111,9 +105,6 @@ def _is_mark(value: Any) -> bool:
 def _number(mark: Any) -> int:
     entries = mark.data if sparse.issparse(mark) else mark
     return int(entries.real.sum()) - 1
-
-
-# writing --------------------------------------------------------------------------------------
 
 
 def write(
@@ -182,9 +173,6 @@ def _member(archive: zipfile.ZipFile, name: str) -> Any:
     room = -start % ALIGN
     info.extra = struct.pack("<HH", 0xD935, room) + bytes(room)
     return archive.open(info, "w", force_zip64=True)
-
-
-# mapping --------------------------------------------------------------------------------------
 
 
 def mapped(stream: BinaryIO) -> tuple[bytes, list[Any]]:

@@ -51,11 +51,6 @@ def around(estimator: Any, learner: Any) -> Any:
     return same
 
 
-def kept(estimator: Any, attribute: str) -> Iterator[Any]:
-    """Values of an attribute of the layers, from the outside in."""
-    return (getattr(part, attribute) for part in layers(estimator) if hasattr(part, attribute))
-
-
 def renamed(estimator: Any, names: Sequence[str]) -> Any:
     """A shallow copy whose learner has these label names."""
     same = copy(estimator)

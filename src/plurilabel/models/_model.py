@@ -16,7 +16,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from plurilabel import io, metrics
+from plurilabel import metrics
 from plurilabel._core.base import CUTS, default_feature_names, names_or_default
 from plurilabel._core.blocks import dense, naming_text, row_blocks
 from plurilabel._core.compat import safe_indexing
@@ -27,14 +27,8 @@ from plurilabel._core.html import html_table
 from plurilabel._core.words import counted, shortened
 from plurilabel.evaluation import write_model_report
 from plurilabel.io import TableEncoder
-from plurilabel.models._layers import AROUND, around, inside, kept, layers, renamed
-from plurilabel.models._model_rows import (
-    ModelRows,
-    read_rows,
-    row_texts,
-    rows_digest,
-    share_seen,
-)
+from plurilabel.models._layers import AROUND, around, inside, layers, renamed
+from plurilabel.models._model_rows import ModelRows, read_rows, row_texts, rows_digest, share_seen
 from plurilabel.thresholds import ThresholdStrategy, never_empty
 
 _SCORES_AT_ONCE = 5_000_000  # rows times labels
@@ -142,13 +136,15 @@ class Model:
         """
         check_is_fitted(estimator)
         estimator = getattr(estimator, "best_estimator_", estimator)
-        names, known = label_names, list(kept(estimator, "label_names_"))
-        if names is None and not known:
+        names = label_names
+        layered = (getattr(part, "label_names_", None) for part in layers(estimator))
+        known = next((found for found in layered if found is not None), None)
+        if names is None and known is None:
             raise ValueError(
                 f"label_names must be given, since {type(estimator).__name__} does not store them"
             )
-        if known:
-            names = names_or_default(known[0] if names is None else names, len(known[0]))
+        if known is not None:
+            names = names_or_default(known if names is None else names, len(known))
         features: Any = feature_names
         if features is None:
             width = getattr(estimator, "n_features_in_", 0)
@@ -234,7 +230,7 @@ class Model:
         )
 
     def explanations(self, X: Any, **options: Any) -> list[Any]:
-        """Explain rows that :meth:`read` has read, with the options of :meth:`explain`."""
+        """Explain rows from :meth:`read`, with the options of :meth:`explain`."""
         named = renamed(self.estimator, self.label_names)
         with self._naming_text(X):
             found = explain(getattr(named, "best_estimator_", named), X, **options)
@@ -420,16 +416,8 @@ class Model:
         -------
         ModelRows
         """
-        return read_rows(
-            self,
-            source,
-            with_labels=with_labels,
-            sep=sep,
-            embeddings=embeddings,
-            empty_labels=empty_labels,
-            soft=soft,
-            sheet=sheet,
-        )
+        options = {"sep": sep, "empty_labels": empty_labels, "soft": soft, "sheet": sheet}
+        return read_rows(self, source, with_labels=with_labels, embeddings=embeddings, **options)
 
     @property
     def encoder(self) -> TableEncoder | None:
@@ -446,7 +434,7 @@ class Model:
     def kinds(self) -> dict[str, str]:
         """Kinds of the columns, by name: numbers, categories, dates or text."""
         if self.encoder is not None:
-            return io.column_kinds(self.encoder)
+            return dict(self.encoder.kinds_)
         return dict.fromkeys(map(str, self.feature_names), "numbers")
 
     def _columns(self, kind: str) -> list[str]:

@@ -95,17 +95,19 @@ def _as_in_training(model: Model, rows: ModelRows, kinds: dict[str, str]) -> Mod
         X = sparse.csr_array(rows.X) if model.sparse_features else dense(rows.X)
         return rows._replace(X=_array(X, len(model.feature_names), _names_in(model)))
     unknown, remarks = _unknown_words(model.encoder, rows.X, kinds)
-    return rows._replace(remarks=[*_unseen(model.encoder, rows.X), *remarks], unknown=unknown)
-
-
-# rows in memory -------------------------------------------------------------------------------
+    unseen = [
+        f"column {column!r} has values that were not seen in training and are encoded as "
+        f"zeros: {_quoted(values)}"
+        for column, values in unseen_categories(model.encoder, rows.X).items()
+    ]
+    return rows._replace(remarks=[*unseen, *remarks], unknown=unknown)
 
 
 def _as_given(model: Model, source: Any) -> ModelRows | None:
-    """Rows in memory that the estimator can take as they are; None for other sources."""
+    """Rows in memory that need no conversion; None for other sources."""
     has_names = hasattr(source, "columns")
     is_read = isinstance(source, str | os.PathLike | Dataset)
-    if not len(model.feature_names):  # texts, or whatever its first step takes
+    if not len(model.feature_names):  # texts, or other input of the first step
         if has_names or is_read:
             raise ValueError("the model takes a column of texts, not a table: pass frame[column]")
         frame = source.to_frame("text") if hasattr(source, "to_frame") else None
@@ -145,9 +147,6 @@ def _array(source: Any, d: int, names: list[str]) -> Any:
     if not names or isinstance(X, Bags):
         return X
     return table_module("pandas").DataFrame(dense(X), columns=names)
-
-
-# files, tables and datasets -------------------------------------------------------------------
 
 
 def _further(
@@ -252,17 +251,6 @@ def row_texts(X: Any, texts: Any) -> list[str] | None:
     ]
 
 
-# remarks --------------------------------------------------------------------------------------
-
-
-def _unseen(encoder: io.TableEncoder, X: Any) -> list[str]:
-    return [
-        f"column {column!r} has values that were not seen in training and are encoded as "
-        f"zeros: {_quoted(values)}"
-        for column, values in unseen_categories(encoder, X).items()
-    ]
-
-
 def _unknown_words(
     encoder: io.TableEncoder, X: Any, kinds: dict[str, str]
 ) -> tuple[NDArray[np.bool_] | None, list[str]]:
@@ -284,9 +272,6 @@ def _unknown_words(
 
 def _quoted(names: Sequence[str]) -> str:
     return listed([repr(name) for name in names], 5)
-
-
-# digests --------------------------------------------------------------------------------------
 
 
 def rows_digest(X: Any, Y: Any) -> str:

@@ -12,7 +12,9 @@ from __future__ import annotations
 import inspect
 import os
 import re
+import sys
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from numbers import Real
 from typing import Any
@@ -38,10 +40,6 @@ def _is(pattern: str) -> Callable[[str], bool]:
     return lambda text: re.fullmatch(pattern, text) is not None
 
 
-def _is_any(_text: str) -> bool:
-    return True
-
-
 _TEXT: dict[str, Callable[[str], bool]] = {
     # names of steps, columns, categories and words, which are only compared and shown
     **dict.fromkeys(
@@ -53,7 +51,7 @@ _TEXT: dict[str, Callable[[str], bool]] = {
             "text", "transform_input", "transformer_list", "transformer_weights", "transformers",
             "vocabulary", "written",
         ),
-        _is_any,
+        lambda _: True,
     ),
     # names of measures, metrics and methods, which are looked up in a table
     **dict.fromkeys(
@@ -154,18 +152,14 @@ def _refused(owner: Any, name: str, value: Any) -> Iterator[str]:
         return
     constraints = getattr(owner, "_parameter_constraints", {}).get(name, ())
     words, is_right = option_words(constraints), _TEXT.get(name)
+    takes_ufuncs = owner is FunctionTransformer and name in ("func", "inverse_func")
     for entry in _leaves(value):
         if isinstance(entry, str):
             known = entry in words or entry == default or (is_right and is_right(entry))
             if not known or entry in _NEVER.get(name, ()):
                 yield repr(entry)
-        elif not _is_function_here(owner, name, entry):
+        elif not (takes_ufuncs and isinstance(entry, np.ufunc)):
             yield f"the function {getattr(entry, '__name__', entry)!r}"
-
-
-def _is_function_here(owner: Any, name: str, function: Any) -> bool:
-    here = owner is FunctionTransformer and name in ("func", "inverse_func")
-    return here and isinstance(function, np.ufunc)
 
 
 def _leaves(value: Any) -> Iterator[Any]:
@@ -196,10 +190,28 @@ def _refused_in_grid(grids: Any) -> Iterator[str]:
                     yield f"{name}={entry!r}"
 
 
+@contextmanager
+def without_array_libraries() -> Iterator[None]:
+    """Keep a search through all modules of scikit-learn from importing torch and Dask.
+
+    ``all_estimators``, which skops calls as well, imports every package of scikit-learn on its
+    way, including adapters for these libraries: 1.5 of 2 seconds of the import of skops.
+    """
+    adapters = (f"sklearn.externals.array_api_compat.{name}" for name in ("cupy", "dask", "torch"))
+    absent: Any = dict.fromkeys(name for name in adapters if name not in sys.modules)
+    sys.modules.update(absent)  # None makes their import fail, and they are skipped
+    try:
+        yield
+    finally:
+        for name in absent:
+            sys.modules.pop(name, None)
+
+
 @cache
 def _options(name: str) -> frozenset[str]:
     """Options that any estimator lists for a parameter."""
-    classes = [found for _, found in all_estimators()]
+    with without_array_libraries():
+        classes = [found for _, found in all_estimators()]
     classes += [find_estimator(each) for each in estimators()]
     lists = (getattr(found, "_parameter_constraints", {}).get(name, ()) for found in classes)
     return frozenset(word for constraints in lists for word in option_words(constraints))

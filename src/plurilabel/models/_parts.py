@@ -143,7 +143,6 @@ def _read_about(place: Path) -> dict[str, Any]:
 
 
 def _lists_blocks(sizes: Any, files: Any, width: Any, rows: Any) -> bool:
-    """Whether these are sizes and names of blocks."""
     if not isinstance(sizes, list) or not sizes:
         return False
     counts = [*sizes, width, *([] if rows is None else [rows])]
@@ -158,7 +157,6 @@ def _stem(i: int) -> str:
 
 
 def _shape(path: Path) -> tuple[int, ...]:
-    """The shape of a block, without reading it."""
     if path.suffix == _DENSE:
         return np.load(path, mmap_mode="r", allow_pickle=False).shape
     with ZipFile(path) as archive:
@@ -166,9 +164,6 @@ def _shape(path: Path) -> tuple[int, ...]:
             raise ValueError("it is compressed")
     with np.load(path, allow_pickle=False) as entries:
         return tuple(entries["shape"].tolist())
-
-
-# tasks ----------------------------------------------------------------------------------------
 
 
 def _write(stem: str, block: Any) -> str:

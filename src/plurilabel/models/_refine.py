@@ -19,7 +19,6 @@ GUARANTEES = {
     "labels": "each label is found in {good:.0%} of the rows that have it",
     "discoveries": "at most {alpha:.0%} of the predicted labels are wrong, on average over rows",
 }
-"""Descriptions of the guarantees."""
 
 
 def calibrate(model: Model, rows: Any, *, method: str = "sigmoid") -> Model:

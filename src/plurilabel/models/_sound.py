@@ -51,11 +51,16 @@ def check_sound(estimator: Any) -> None:
         if isinstance(part, BaseEstimator):
             check_parameters(part)
         if sparse.issparse(part):
-            _checked(check_sparse, part)
+            try:
+                check_sparse(part)
+            except ValueError as error:
+                raise ValueError(f"{type(part).__name__} must be {error}") from None
         elif name.startswith("plurilabel."):
             check_fitted(part)
-        elif not _is_sound(part, name):
-            raise ValueError(f"{type(part).__name__} has indices out of bounds")
+        else:  # of scikit-learn; numpy checks bounds itself
+            checks = (check for start, check in _CHECKS.items() if name.startswith(start))
+            if not next(checks, lambda _: True)(part):
+                raise ValueError(f"{type(part).__name__} has indices out of bounds")
 
 
 def unchecked(estimator: Any, version: str = sklearn.__version__) -> str | None:
@@ -94,24 +99,6 @@ def _name(part: Any) -> str:
     return f"{type(part).__module__}.{type(part).__name__}"
 
 
-def _checked(check: Callable[[Any], None], part: Any) -> None:
-    try:
-        check(part)
-    except ValueError as error:
-        raise ValueError(f"{type(part).__name__} must be {error}") from None
-
-
-def _is_sound(part: Any, name: str) -> bool:
-    """Check a part of scikit-learn; numpy checks bounds itself."""
-    for start, check in _CHECKS.items():
-        if name.startswith(start):
-            return check(part)
-    return True
-
-
-# arrays ---------------------------------------------------------------------------------------
-
-
 def _is_array(value: Any, shape: tuple[int | None, ...], kinds: str) -> bool:
     return (
         isinstance(value, np.ndarray)
@@ -123,9 +110,6 @@ def _is_array(value: Any, shape: tuple[int | None, ...], kinds: str) -> bool:
 
 def _are_below(values: Any, limit: int) -> bool:
     return bool(((values >= 0) & (values < limit)).all())
-
-
-# encoders -------------------------------------------------------------------------------------
 
 
 def _words_are_sound(part: Any) -> bool:
@@ -154,9 +138,6 @@ def _one_hot_is_sound(encoder: Any) -> bool:
     return True
 
 
-# trees ----------------------------------------------------------------------------------------
-
-
 def _lead_on(left: Any, right: Any, inner: Any) -> bool:
     """Whether the children of each inner node come after it."""
     at = np.flatnonzero(inner)
@@ -172,10 +153,6 @@ def _nodes_are_sound(tree: Any) -> bool:
     inner = tree.children_left != -1
     known = _are_below(tree.feature[inner], tree.n_features)
     return known and _lead_on(tree.children_left, tree.children_right, inner)
-
-
-def _tree_is_sound(part: Any) -> bool:
-    return "tree_" not in vars(part) or _takes(part, part)
 
 
 def _takes(tree: Any, owner: Any) -> bool:
@@ -221,9 +198,6 @@ def _histogram_is_sound(part: Any) -> bool:
     return True
 
 
-# nearest neighbors ----------------------------------------------------------------------------
-
-
 def _search_tree_is_sound(part: Any) -> bool:
     data, rows, nodes, bounds, _, _, n_nodes, *_, metric, weights = part.__getstate__()
     n, d = data.shape
@@ -260,9 +234,6 @@ def _neighbors_are_sound(part: Any) -> bool:
         and codes.shape[1] == len(columns)
         and all(_are_below(codes[:, j], len(known)) for j, known in enumerate(columns))
     )
-
-
-# support vectors ------------------------------------------------------------------------------
 
 
 def _support_vectors_are_sound(part: Any) -> bool:
@@ -319,9 +290,6 @@ def _pairs_fit(held: dict[str, Any], n_pairs: int) -> bool:
     )
 
 
-# random numbers -------------------------------------------------------------------------------
-
-
 _PLACES = {"MT19937": ("pos", 624), "Philox": ("buffer_pos", 4)}
 
 
@@ -343,7 +311,7 @@ _CHECKS: dict[str, Callable[[Any], bool]] = {
     "sklearn.preprocessing._label.": _words_are_sound,
     "sklearn.preprocessing._encoders.OneHotEncoder": _one_hot_is_sound,
     _NODES: _nodes_are_sound,
-    "sklearn.tree._classes.": _tree_is_sound,
+    "sklearn.tree._classes.": lambda tree: "tree_" not in vars(tree) or _takes(tree, tree),
     "sklearn.ensemble._forest.": _forest_is_sound,
     "sklearn.ensemble._gb.": _boosted_is_sound,
     "sklearn.ensemble._hist_gradient_boosting.gradient_boosting.": _histogram_is_sound,

@@ -176,7 +176,11 @@ def train(
     if report is not None:
         check_report(report, holdout)
     if exportable:
-        _check_exportable(learner, words, threshold)
+        strategy = None if threshold in (None, "none") else get_strategy(threshold)
+        given = make_learner(learner) if isinstance(learner, str) else learner
+        for part in (given, words, strategy):
+            if part is not None and (why := not_exportable(part)):
+                raise ValueError(why)
     kind: Any = Training
     given_kinds, rows, blocks = {"text": text, "categorical": categorical}, (group, time), None
     if scheduler is not None:
@@ -208,18 +212,7 @@ def train(
 
 @dataclass(eq=False)
 class Training(Reporting):
-    """A run of :func:`train`.
-
-    Attributes
-    ----------
-    data : Dataset
-        For a table, X is a data frame of typed columns.
-    X, Y : training rows
-    test : ndarray of int or None
-        Held-out rows.
-    notes : dict
-        Notes of the model.
-    """
+    """A run of :func:`train`: ``data`` is the dataset, ``X`` and ``Y`` are the training rows."""
 
     progress: Progress
     random_state: int
@@ -239,7 +232,7 @@ class Training(Reporting):
     automatic: AutoClassifier | None = None
     columns: Any = None  # names of the label columns, for a table
     how: str = "no rows held out"
-    test: Any = None
+    test: Any = None  # held-out rows
     groups: Any = None  # of the training rows
     measures: Any = field(default_factory=dict)
     guessing: Any = field(default_factory=dict)
@@ -408,7 +401,7 @@ class Training(Reporting):
         return "" if self.threshold is None else self.strategy or "the learner's own threshold"
 
     def large_learner(self, n: int, q: int) -> Any:
-        """The learner for so many texts and labels that none are compared."""
+        """The learner if there are too many texts and labels to compare learners."""
         if q > MOST_MODELS:
             return LabelTree(random_state=self.random_state)
         if n * q <= MOST_LINEAR or self.exportable:
@@ -536,11 +529,3 @@ class Training(Reporting):
                 "learned_rows": "all" if self.refit or not self.measures else "train",
             },
         )
-
-
-def _check_exportable(learner: Any, words: Any, threshold: str | None) -> None:
-    """Raise an error if a given part cannot be exported."""
-    strategy = None if threshold in (None, "none") else get_strategy(threshold)
-    for part in (make_learner(learner) if isinstance(learner, str) else learner, words, strategy):
-        if part is not None and (why := not_exportable(part)):
-            raise ValueError(why)

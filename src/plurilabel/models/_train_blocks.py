@@ -26,7 +26,7 @@ from plurilabel.models._model import Model
 from plurilabel.models._train import NOT_CENTERED, Training
 from plurilabel.models._train_data import column_notes, most_frequent
 
-THREADS = "threads"
+THREADS, SCALED = "threads", "ML-kNN on scaled features"
 PATIENCE = 10  # seconds to wait for a scheduler
 READING = ("features", "drop", "tag_sep")  # supported options for reading
 
@@ -41,7 +41,9 @@ class BlockTraining(Training):
         with _connected(str(self.scheduler)):
             self.read(data, labels)
             if given is None:
-                given, learner = self._default()
+                given, learner = MLkNN(10, metric="cosine"), "ML-kNN, cosine"
+                if not self.is_sparse and not self.texts:
+                    given, learner = make_pipeline(StandardScaler(), MLkNN(10)), SCALED
             scale, lazy = _taken_apart(given)
             words = learner if isinstance(learner, str) else learner_text(given)
             self.tell("plan", f"Learner: {words}")
@@ -126,11 +128,6 @@ class BlockTraining(Training):
             return rows
         names = list(self.data.feature_names)
         return table_module("pandas").DataFrame(rows, columns=names).infer_objects()
-
-    def _default(self) -> tuple[Any, str]:
-        if not self.is_sparse and not self.texts:
-            return make_pipeline(StandardScaler(), MLkNN(10)), "ML-kNN on scaled features"
-        return MLkNN(10, metric="cosine"), "ML-kNN, cosine"
 
     def _fit(self, scale: bool, lazy: Any) -> None:
         X, Y = self.data.X, self.data.Y
@@ -217,18 +214,16 @@ def _connected(scheduler: str) -> Iterator[None]:
 def _taken_apart(learner: Any) -> tuple[bool, Any]:
     """Split a pipeline: whether features are scaled, and the lazy learner."""
     scale = False
-    if isinstance(learner, Pipeline) and len(learner) == 2 and _is_scaler(learner[0]):
-        scale, learner = True, learner[1]
+    if isinstance(learner, Pipeline) and len(learner) == 2 and type(learner[0]) is StandardScaler:
+        scaler, last = learner
+        if scaler.with_mean and scaler.with_std:
+            scale, learner = True, last
     if isinstance(learner, Pipeline) or not hasattr(learner, "n_neighbors"):
         raise ValueError(
             "learner must be a lazy learner such as MLkNN(n_neighbors=7), or one after "
             "StandardScaler, with scheduler="
         )
     return scale, learner
-
-
-def _is_scaler(step: Any) -> bool:
-    return type(step) is StandardScaler and step.with_mean and step.with_std
 
 
 def _guessed(Y: Any, Y_test: Any) -> Any:

@@ -42,14 +42,12 @@ def is_large_file(data: Any) -> bool:
 
 
 def are_names(labels: Any) -> bool:
-    """Whether labels are column names."""
     if isinstance(labels, list | tuple):
         return all(isinstance(name, str) for name in labels)
     return isinstance(labels, str)
 
 
 def are_paths(data: Any) -> bool:
-    """Whether data are several files."""
     if not isinstance(data, list | tuple) or not data:
         return False
     return all(isinstance(one, str | os.PathLike) and os.path.exists(one) for one in data)
@@ -132,11 +130,7 @@ def dense_if_small(Y: Any) -> Any:
     return Y.toarray() if is_sparse and np.prod(Y.shape) <= MOST_DENSE else Y
 
 
-# remarks --------------------------------------------------------------------------------------
-
-
 def text_columns(data: Dataset) -> list[str]:
-    """The columns of text of a table."""
     return [name for name, kind in data.kinds.items() if kind == "text"]
 
 
@@ -173,9 +167,6 @@ def column_notes(data: Dataset, X: Any) -> Iterator[str]:
         named = listed([repr(name) for name in counters], 5)
         number = "numbers" if len(counters) == 1 else "number"
         yield f"{named} {number} the rows, like identifiers; ignore with drop={counters}"
-
-
-# constant predictions -------------------------------------------------------------------------
 
 
 def guessed(Y: Any, Y_test: Any) -> metrics.Evaluation:

@@ -44,7 +44,6 @@ class Reporting:
     def tell(
         self, kind: Any, text: str, seconds: float | None = None, done: int = 0, total: int = 0
     ) -> None:
-        """Send an event to the callback."""
         self.progress(TrainingEvent(kind, text, seconds, done, total))
 
     @contextmanager

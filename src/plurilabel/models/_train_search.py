@@ -1,4 +1,4 @@
-"""The search for parameters inside a training, within its time limit."""
+"""Parameter search during a training, within its time limit."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ QUICK_ROWS = 1000  # rows on which candidates are compared with quick=True
 
 
 def search_best(run: Training) -> float:
-    """Fit the best candidate on the training rows; returns the seconds that took."""
+    """Fit the best candidate on the training rows; return the seconds of its fit."""
     search = _Search(**run.estimator.get_params(deep=False))
     X, Y, groups, splitter = run.X, run.Y, run.groups, copy(check_cv(search.cv))
     if run.data.ordered:
@@ -50,7 +50,7 @@ def search_best(run: Training) -> float:
             X, Y = safe_indexing(X, rows), Y[rows]
             groups = None if groups is None else groups[rows]
     folds, n = splitter.get_n_splits(), len(ParameterGrid(search.param_grid))
-    # the best is fitted again on the rows to learn from, and then on all: about three times a fold
+    # the best is refitted on the training rows, and then on all: about three times a fold
     ahead = 3 * run.Y.shape[0] / (folds * Y.shape[0])
     search.tick, search.seconds, search.ahead = run.tick, run.left(), ahead
     with run.step(f"Comparing {counted(n, 'candidate')} in {folds} folds of {Y.shape[0]:,} rows"):
@@ -66,13 +66,13 @@ def search_best(run: Training) -> float:
     }
     run.estimator = search.best_estimator_
     if Y.shape[0] < run.Y.shape[0]:
-        with run.step(f"Learning the best from {counted(run.Y.shape[0], 'row')}"):
+        with run.step(f"Fitting the best on {counted(run.Y.shape[0], 'row')}"):
             run.estimator = fitted(clone(run.estimator), run.X, run.Y, run.groups)
     return float(search.refit_time_)
 
 
 def _candidates(search: GridSearchCV, prefix: str) -> list[dict[str, Any]]:
-    """The candidates of a search, best first; of equal ones the first."""
+    """The candidates of a search, best first."""
     name, results = getattr(search.scoring, "name", None), search.cv_results_
     sign = 1 if name is None or metrics.get_measure(name).greater_is_better else -1
     rows = [
@@ -99,11 +99,11 @@ def _plain(parameters: dict[str, Any], prefix: str) -> dict[str, Any]:
 
 
 class _Search(GridSearchCV):
-    """A grid search that reports its progress and can end early, with what it has by then.
+    """A grid search that reports its progress and can end early.
 
     ``tick`` is called with the number of candidates done, the number of all, a text and seconds;
-    no candidate is begun for which ``seconds`` leave no time, nor for what comes after the search:
-    ``ahead`` times a candidate.
+    a candidate is only started if it, and ``ahead`` times as much after the search, fit into
+    ``seconds``.
     """
 
     tick: Callable[[int, int, str, float], object] = staticmethod(lambda *_: None)
@@ -128,7 +128,7 @@ class _Search(GridSearchCV):
 
 
 def fitted(estimator: Any, X: Any, Y: Any, groups: Any = None) -> Any:
-    """Fit an estimator; errors of its parameters are those of the caller."""
+    """Fit an estimator; a TypeError is reported as a problem of its parameters."""
     try:
         return estimator.fit(X, Y, **groups_for(estimator, groups))
     except TypeError as error:  # usually a parameter of the learner

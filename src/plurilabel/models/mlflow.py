@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Mapping
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,7 @@ from sklearn.pipeline import Pipeline
 
 from plurilabel import models
 from plurilabel._core.base import default_feature_names
-from plurilabel._core.compat import versions
+from plurilabel._core.compat import import_extra, versions
 from plurilabel._core.scores import score_method
 from plurilabel.models._model import Model
 
@@ -184,7 +183,6 @@ class _Served:
 
 
 def _load_pyfunc(path: str) -> _Served:
-    """Load the model for MLflow."""
     return _Served(models.load_model(path))
 
 
@@ -211,12 +209,10 @@ def _given(model: Model | Any, options: dict[str, Any]) -> dict[str, Any]:
 
 
 def _by_position(model: Model) -> bool:
-    """Whether the features have no names."""
     return tuple(model.feature_names) == default_feature_names(len(model.feature_names))
 
 
 def _kinds(model: Model) -> dict[str, str]:
-    """Kinds of the columns of a model, by name."""
     return model.kinds if len(model.feature_names) else {TEXT: "text"}
 
 
@@ -265,9 +261,4 @@ def _words(vectorizer: Any) -> str:
 
 
 def _mlflow(module: str) -> Any:
-    try:
-        return import_module(module)
-    except ImportError:
-        raise ImportError(
-            "MLflow is missing: install it with `pip install 'plurilabel[mlflow]'`"
-        ) from None
+    return import_extra(module, "plurilabel.models.mlflow", "mlflow")

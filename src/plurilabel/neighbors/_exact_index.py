@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import ctypes
+import os
+import sys
 from collections.abc import Callable
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from numbers import Integral, Real
 from threading import Lock
 from typing import Any, ClassVar, Self
@@ -36,6 +39,16 @@ from plurilabel.neighbors._engines import AllPairs, Brute, Engine, Run, Tree, th
 _ONE_BUILDS = Lock()
 GAINS_ABOVE = 2e11  # n * n * d from which a GPU gains more than its start costs
 DENSE_UP_TO = 65_536  # features up to which a GPU is faster for sparse points made dense
+
+
+@cache
+def has_driver() -> bool:
+    """Whether a GPU driver is installed; importing torch to find out takes seconds."""
+    try:
+        ctypes.CDLL("nvcuda.dll" if os.name == "nt" else "libcuda.so.1")
+    except OSError:
+        return os.path.exists("/dev/kfd")  # the driver of AMD
+    return True
 
 
 def _has_features(index: ExactIndex) -> bool:
@@ -294,6 +307,8 @@ class ExactIndex(AllOrNothing, BaseEstimator):
         if formula.p != 2 or (sparse.issparse(points) and d > DENSE_UP_TO):
             return False
         if self.device == "auto" and n * n * d < GAINS_ABOVE:
+            return False
+        if self.device == "auto" and "torch" not in sys.modules and not has_driver():
             return False
         try:
             import torch

@@ -7,6 +7,7 @@ and uvicorn: ``pip install 'plurilabel[serve]'``.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from plurilabel._core.compat import import_extra
 from plurilabel._core.roster import publish
 from plurilabel.serve._answers import Ask
 from plurilabel.serve._insight import information
@@ -20,16 +21,9 @@ if TYPE_CHECKING:
     from plurilabel.serve._server import run, running
 
 __all__ = [
-    "Ask",
-    "BadInput",
-    "Limits",
-    "Service",
-    "StoreError",
-    "create_app",
-    "information",
-    "run",
+    "Ask", "BadInput", "Limits", "Service", "StoreError", "create_app", "information", "run",
     "running",
-]
+]  # fmt: skip
 
 _HTTP = {"Limits": "_http", "create_app": "_app", "run": "_server", "running": "_server"}
 
@@ -40,14 +34,9 @@ def __getattr__(name: str) -> Any:
     """Import what needs FastAPI on first use."""
     if name not in _HTTP:
         raise AttributeError(f"module 'plurilabel.serve' has no attribute {name!r}")
-    try:
-        found = getattr(import_module(f"plurilabel.serve.{_HTTP[name]}"), name)
-    except ImportError as error:
-        if error.name not in {"fastapi", "starlette", "uvicorn"}:
-            raise
-        raise ImportError(
-            f"serving needs {error.name}: install it with `pip install 'plurilabel[serve]'`"
-        ) from None
+    for package in ("fastapi", "uvicorn"):
+        import_extra(package, "serving", "serve")
+    found = getattr(import_module(f"plurilabel.serve.{_HTTP[name]}"), name)
     found.__module__ = __name__
     globals()[name] = found
     return found

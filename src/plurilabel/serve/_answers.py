@@ -50,14 +50,12 @@ class Ask:
 
     @property
     def scored(self) -> bool:
-        """Whether scores are needed."""
         return self.scores or not self.predicted
 
 
 def answered_row(
     ask: Ask, names: Sequence[str], scores: Any, predicted: Sequence[str] | None
 ) -> dict[str, Any]:
-    """Labels of one row, and its scores if wanted."""
     if not ask.scored:
         return {"labels": list(predicted or ())}
     at = np.arange(len(names))

@@ -167,11 +167,7 @@ def _bodies(service: Service) -> dict[str, tuple[type[BaseModel], Any, Any]]:
             {"rows": rows, "labels": {"type": "array", "items": _TEXT}},
             {"rows": [row], "top": 3},
         ),
-        "/feedback": (
-            _routes.FeedbackBody,
-            {"corrections": corrections},
-            {"corrections": [new]},
-        ),
+        "/feedback": (_routes.FeedbackBody, {"corrections": corrections}, {"corrections": [new]}),
     }
 
 

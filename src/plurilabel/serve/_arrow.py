@@ -1,10 +1,10 @@
-"""Read Arrow tables from strangers: sizes are checked before anything is unpacked."""
+"""Read untrusted Arrow tables: sizes are checked before anything is unpacked."""
 
 from __future__ import annotations
 
 import struct
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -19,17 +19,9 @@ _SCALARS = (*_TEXTS, "boolean", "integer", "floating", "decimal", "temporal", "n
 def read_table(
     content: bytes | bytearray, wanted: Collection[str], *, rows: int, size: int
 ) -> Any:
-    """Read columns of an Arrow stream or file as a data frame.
+    """Read columns of an Arrow stream or file as a data frame; others are left out.
 
-    Parameters
-    ----------
-    content : bytes or bytearray
-    wanted : collection of str
-        Names of the columns; others are left out.
-    rows : int
-        Rows that the table may have.
-    size : int
-        Bytes that it may unpack to.
+    The table may have at most ``rows`` rows, and unpack to at most ``size`` bytes.
     """
     import pyarrow as pa
 
@@ -79,7 +71,7 @@ def _check_declared(stream: Any, rows: int, size: int) -> None:
     import pyarrow as pa
 
     found = unpacked = 0
-    for n, message in enumerate(_messages(pa.ipc.MessageReader.open_stream(stream))):
+    for n, message in enumerate(pa.ipc.MessageReader.open_stream(stream)):
         if n > 2 * rows + 1000:
             raise BadInput("the table has too many batches", status=413)
         if message.type not in ("record batch", "dictionary"):
@@ -93,15 +85,6 @@ def _check_declared(stream: Any, rows: int, size: int) -> None:
             raise BadInput(f"the table may unpack to {size:,} bytes, got {unpacked:,}", status=413)
 
 
-def _messages(reader: Any) -> Iterator[Any]:
-    while True:
-        try:
-            message = reader.read_next_message()
-        except StopIteration:
-            return
-        yield message
-
-
 class _Flatbuffer:
     """The metadata of a message."""
 
@@ -109,7 +92,6 @@ class _Flatbuffer:
         self.content = memoryview(content)
 
     def read(self, form: str, at: int) -> int:
-        """Read a number."""
         value: int = struct.unpack_from(f"<{form}", self.content, at)[0]
         return value
 

@@ -12,7 +12,6 @@ from plurilabel.serve._row_reader import BadInput
 
 
 def too_late(seconds: float | None) -> BadInput:
-    """The error of a request that exceeds its time limit."""
     return BadInput(f"no answer within {seconds:g} seconds", status=503)
 
 
@@ -42,7 +41,6 @@ class Batches:
         self._tasks: set[Any] = set()
 
     async def __call__(self, request: Any, rows: int = 1) -> Any:
-        """Return the response to a request."""
         if self.queued and self.queued + rows > self.waiting:
             raise BadInput("too many requests are waiting: try again", status=503)
         loop = asyncio.get_running_loop()

@@ -67,7 +67,6 @@ class Corrections:
             raise StoreError(f"{self.store.path}: {problem}") from None
 
     def take(self, requests: Sequence[Any]) -> list[Any]:
-        """Commit several requests at once: lists of corrections, or ids of those to undo."""
         with self._lock:
             if self._closed:
                 raise BadInput("the service is being stopped", status=503)
@@ -82,7 +81,6 @@ class Corrections:
         return [result for request in requests for result in self.take([request])]
 
     def history(self, most: int = 200) -> list[dict[str, Any]]:
-        """The corrections, latest first."""
         ledger = self.ledger
         found = []
         for entry in list(reversed(ledger.entries.values()))[:most]:
@@ -97,13 +95,11 @@ class Corrections:
         return found
 
     def settle(self, timeout: float | None = None) -> bool:
-        """Wait until the model has learned all corrections; return whether it has."""
         with self._lock:
             self._refitted.wait_for(lambda: self._refitter is None, timeout)
             return self.now.version == self.ledger.version
 
     def close(self) -> None:
-        """Stop refitting and close the store."""
         with self._lock:
             self._closed = True
         refitter = self._refitter
@@ -146,7 +142,7 @@ class Corrections:
     def _entered(self, request: Any, ledger: Ledger, new: list[Entry]) -> Any:
         """Add the entries of one request to the ledger; return pairs of id and row."""
         if isinstance(request, int):
-            new.append(Store.new(ledger.version + 1, undoes=request))
+            new.append(Entry(ledger.version + 1, undoes=request))
             return [(new[-1].id, ledger.add(new[-1]))]
         if not isinstance(request, list) or not request:
             raise BadInput("corrections must be a list with at least one correction")
@@ -178,7 +174,8 @@ class Corrections:
             _check_row(row, i, ledger)
         else:
             features = self._checked_features(features, i)
-        return Store.new(ledger.version + 1, row=row, features=features, labels=labels, key=key)
+        about: Any = {"row": row, "features": features, "labels": tuple(labels), "key": key}
+        return Entry(ledger.version + 1, **about)
 
     def _same(self, entry: Entry, one: Any, labels: list[str], i: int) -> Entry:
         """The entry of a correction that was sent again with its key."""
@@ -203,7 +200,8 @@ class Corrections:
                 X = self.model.encoded(read.X)
             except _ERRORS as error:
                 raise self.reader.blamed(error, read) from None
-            if self._needs_numbers() and not _is_finite(X):
+            finite = sparse.issparse(X) or np.isfinite(np.asarray(X, np.float64)).all()
+            if self._needs_numbers() and not finite:
                 named = self.reader.missing(read) or self.reader.huge("too large", read.X)
                 raise named or BadInput(MISSING)
         except BadInput as error:
@@ -254,10 +252,6 @@ class Corrections:
     def _end_refit(self) -> None:
         self._refitter = None
         self._refitted.notify_all()
-
-
-def _is_finite(X: Any) -> bool:
-    return sparse.issparse(X) or bool(np.isfinite(np.asarray(X, np.float64)).all())
 
 
 def _check_key(key: Any, i: int) -> None:

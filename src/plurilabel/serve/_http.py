@@ -6,6 +6,7 @@ import asyncio
 import hmac
 import json
 from bisect import bisect_left
+from codecs import BOM_UTF8
 from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass
@@ -148,14 +149,12 @@ class Context:
             running.exception()  # nobody waits for it after a timeout
 
     def close(self) -> None:
-        """Finish the batches in progress and close the service."""
         self.predictions.close()
         self.corrections.close()
         self.service.close()
 
 
 def context_of(request: Request) -> Context:
-    """The context of the application that received a request."""
     context: Context = request.app.state.context
     return context
 
@@ -164,19 +163,17 @@ Shared: TypeAlias = Annotated[Context, Depends(context_of)]  # a parameter of an
 
 
 def content_type(request: Request) -> str:
-    """The media type of a body."""
     return request.headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
 async def read_body(request: Request) -> bytes | bytearray:
-    """Read a body within the limits of size and time."""
     context = context_of(request)
     limits, hold = context.limits, context.budget.hold
     declared = request.headers.get("content-length", "0")
     if declared.isdigit() and int(declared) > limits.body:
         raise _too_large(limits)
     if request.headers.get("content-encoding", "identity").lower() != "identity":
-        raise BadInput("compressed bodies are not accepted: send it as it is", status=415)
+        raise BadInput("compressed bodies are not accepted: send it uncompressed", status=415)
     content = bytearray()
     try:
         async with asyncio.timeout(limits.seconds):
@@ -198,7 +195,6 @@ def _too_large(limits: Limits) -> BadInput:
 
 
 async def json_body(request: Request) -> Any:
-    """Read and parse a body of JSON."""
     if content_type(request) != "application/json":
         raise BadInput("the body must be JSON, of content type application/json", status=415)
     content, context = await read_body(request), context_of(request)
@@ -245,40 +241,13 @@ def _problem(first: Any, start: int = 0) -> str:
 
 
 def parsed_json(content: bytes | bytearray) -> Any:
-    """Parse JSON without NaN, infinity and excessive nesting."""
+    """Parse JSON in UTF-8, without NaN, infinity and excessive nesting."""
     try:
-        return from_json(content, allow_inf_nan=False)
+        return from_json(content.removeprefix(BOM_UTF8), allow_inf_nan=False)
     except ValueError as error:
-        if len(content) > LARGE:  # for which parsing it again would take too long
-            return _parsed_large(content, error)
-        return _parsed_slowly(content)  # accepts more and explains errors
-
-
-def _parsed_large(content: bytes | bytearray, error: ValueError) -> Any:
-    try:
-        if (encoding := json.detect_encoding(content)) != "utf-8":
-            return from_json(content.decode(encoding), allow_inf_nan=False)
-    except ValueError as other:
-        error = other
-    raise BadInput(f"the body is not JSON: {one_line(error)}", status=400)
-
-
-def _parsed_slowly(content: bytes | bytearray) -> Any:
-    def refuse(name: str) -> Any:
-        raise BadInput(f"the body is not JSON: {name} is not a number there; use null", status=400)
-
-    def whole(digits: str) -> int:
-        # truncated, but still too large: the check of the value names its row and column
-        return int(digits[:1000])
-
-    try:
-        return json.loads(content, parse_int=whole, parse_constant=refuse)
-    except BadInput:
-        raise
-    except RecursionError:
-        raise BadInput("the body is nested too deeply", status=400) from None
-    except ValueError as error:  # includes UnicodeDecodeError and JSONDecodeError
-        raise BadInput(f"the body is not JSON: {error}", status=400) from None
+        named = b"NaN" in content or b"Infinity" in content
+        hint = "; send null instead of NaN and Infinity" if named else ""
+        raise BadInput(f"the body is not JSON: {one_line(error)}{hint}", status=400) from None
 
 
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
@@ -290,7 +259,6 @@ def json_bytes(content: Any) -> bytes:
 
 
 def json_response(content: Any, status: int = 200) -> Response:
-    """A response of JSON."""
     return Response(json_bytes(content), status, media_type="application/json")
 
 
@@ -349,7 +317,6 @@ class Guard:
     direct: Mapping[str, Callable[[Request], Awaitable[Response]]]
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        """Handle a request."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
@@ -385,10 +352,12 @@ class Guard:
 
     def _check_access(self, path: str, headers: dict[bytes, bytes]) -> None:
         host = headers.get(b"host", b"").decode("latin-1")
-        if self.hosts is not None and not host:
-            raise BadInput("the request has no Host header", status=400)
-        if self.hosts is not None and _without_port(host) not in self.hosts:
-            raise BadInput("the service has another host name", status=421)
+        if self.hosts is not None:
+            if not host:
+                raise BadInput("the request has no Host header", status=400)
+            name = host[1:].partition("]") if host.startswith("[") else host.lower().partition(":")
+            if name[0] not in self.hosts:
+                raise BadInput("the service has another host name", status=421)
         origin = headers.get(b"origin")
         if origin is not None and origin.decode("latin-1").partition("://")[2] != host:
             raise BadInput("requests from pages of other sites are not allowed", status=403)
@@ -398,12 +367,6 @@ class Guard:
         if not hmac.compare_digest(headers.get(b"authorization", b""), wanted):
             problem = "the token is missing or wrong: Authorization: Bearer ..."
             raise BadInput(problem, status=401)
-
-
-def _without_port(host: str) -> str:
-    if host.startswith("["):
-        return host[1:].partition("]")[0]
-    return host.partition(":")[0].lower()
 
 
 class Counters:
@@ -417,7 +380,6 @@ class Counters:
         self.rows = 0
 
     def count(self, path: str, status: int, seconds: float) -> None:
-        """Count a request."""
         self.requests[path, status] += 1
         found = self.seconds.setdefault(path, [0] * (len(self.buckets) + 1) + [0.0])
         found[bisect_left(self.buckets, seconds)] += 1

@@ -61,7 +61,6 @@ class Insight:
         return n > 1 and n * q <= MOST_CELLS and self.service.method is not None
 
     def view(self) -> View:
-        """The view of the current version."""
         if not self.possible:
             problem = "no rows to show: start the service with data that have at most"
             raise BadInput(f"{problem} {MOST_CELLS:,.0f} label values", status=404)
@@ -234,7 +233,6 @@ class Insight:
         }
 
     def pairs(self) -> dict[str, Any]:
-        """Co-occurrence counts of the most frequent labels."""
         view = self.view()
         often = view.Y.sum(axis=0, dtype=np.int64)
         at = np.argsort(-often, kind="stable")[:MOST_PAIRS]

@@ -36,7 +36,6 @@ class Ledger:
         return [r for r in range(self.n_given) if r not in self.changed] + list(self.changed)
 
     def has(self, row: int) -> bool:
-        """Whether the row exists."""
         return 0 <= row < self.n_given or bool(self._in_force.get(row))
 
     def labels(self, row: int) -> tuple[str, ...] | None:
@@ -53,18 +52,15 @@ class Ledger:
         return self.entries[row - self.n_given].features
 
     def row_of(self, entry: Entry) -> int:
-        """The row that an entry corrects or adds."""
         if entry.undoes is not None:
             return self.row_of(self.entries[entry.undoes])
         return self.n_given + entry.id if entry.row is None else entry.row
 
     def undone(self, id: int) -> bool:
-        """Whether a correction has been undone."""
         entry = self.entries[id]
         return entry not in self._in_force.get(self.row_of(entry), [])
 
     def check(self, entry: Entry) -> None:
-        """Raise an error for an entry that cannot be added."""
         if entry.undoes is None:
             if entry.row is not None and not self.has(entry.row):
                 raise BadInput(f"there is no row {entry.row}", status=404)
@@ -97,6 +93,5 @@ class Ledger:
         return row
 
     def copy(self) -> Ledger:
-        """Return an independent copy."""
         rows = {row: list(entries) for row, entries in self._in_force.items()}
         return Ledger(self.n_given, dict(self.entries), dict(self.changed), rows, dict(self.keys))

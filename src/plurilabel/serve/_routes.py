@@ -35,28 +35,21 @@ class PredictOptions(Body):
     cut: FiniteFloat | None = None
 
     def ask(self) -> Ask:
-        """Convert to the options of a service."""
         return Ask(self.scores, None if self.top is None else min(self.top, 1 << 30), self.cut)
 
 
 class PredictBody(PredictOptions):
-    """The body of /predict."""
-
     rows: Any
     remember: bool = False
 
 
 class ExplainBody(Body):
-    """The body of /explain."""
-
     rows: Any
     labels: Any = None
     top: PositiveInt = 8
 
 
 class FeedbackBody(Body):
-    """The body of /feedback."""
-
     corrections: list[Any]
 
 
@@ -310,7 +303,6 @@ PAGE = {  # path: file and media type
 
 
 def page() -> APIRouter:
-    """Router for the files of the page."""
     router = APIRouter(include_in_schema=False)
     for path, (name, kind) in PAGE.items():
         content = files("plurilabel").joinpath(name).read_bytes()

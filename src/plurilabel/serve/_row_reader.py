@@ -222,7 +222,6 @@ class RowReader:
         return sparse.csr_array((np.array(values, dtype=np.float64), (i, j)), shape=shape)
 
     def read_csv(self, content: bytes | bytearray, most: int) -> ModelRows:
-        """Read the rows of a CSV file."""
         self._check_takes_tables()
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder, "rows.csv")
@@ -333,12 +332,10 @@ class RowReader:
 
 
 def one_line(error: Exception) -> str:
-    """The message of an error on one line."""
     return " ".join(str(error).split())[:500]
 
 
 def check_number_of_rows(rows: int, most: int) -> None:
-    """Reject a request with too many rows."""
     if rows > most:
         raise BadInput(f"at most {most:,} rows at a time, got {rows:,}", status=413)
 

@@ -72,7 +72,7 @@ def _bound(host: str, port: int) -> list[socket.socket]:
 
 
 def _with_files(limits: Limits) -> Limits:
-    """Raise the limit of open files for the connections, or lower that of connections."""
+    """Raise the limit of open files to the number of connections, or lower the latter."""
     try:
         import resource
     except ImportError:  # Windows
@@ -140,11 +140,7 @@ def run(
 
 @contextmanager
 def running(
-    service: Service,
-    *,
-    port: int = 0,
-    token: str | None = None,
-    limits: Limits | None = None,
+    service: Service, *, port: int = 0, token: str | None = None, limits: Limits | None = None
 ) -> Iterator[str]:
     """Serve on this machine while other code runs, as in a notebook.
 
@@ -196,7 +192,7 @@ class LimitedProtocol(HttpToolsProtocol):
     """HTTP with limits on connections, on the head of a request and on stalled responses.
 
     uvicorn has no such limits: a connection without a request, or with half a request line, would
-    stay open forever, and the head of a request would be kept whatever its size. The time for a
+    stay open forever, and the head of a request could have any size. The time for a
     body is limited where it is read.
     """
 
@@ -352,10 +348,7 @@ class LimitedProtocol(HttpToolsProtocol):
         self.transport.write(head.encode() + content)
 
 
-_TOO_LARGE = (
-    f"the headers must have at most {MOST_HEAD:,} bytes and {MOST_HEADERS} lines",
-    431,
-)
+_TOO_LARGE = (f"the headers must have at most {MOST_HEAD:,} bytes and {MOST_HEADERS} lines", 431)
 
 
 async def _too_many(scope: Any, receive: Any, send: Any) -> None:

@@ -238,7 +238,9 @@ class Service:
         A request has checked JSON rows, or the rows read from a table.
         """
         results: list[Any] = [None] * len(requests)
-        together = [i for i, (records, _) in enumerate(requests) if self._batched(records)]
+        lists = [i for i, (rows, _) in enumerate(requests) if isinstance(rows, list)]
+        together = [] if self.alone else lists
+        together = [i for i in together if self.reader.independent(requests[i][0])]
         if len(together) > 1:
             with suppress(BadInput):  # of one request, which is found below
                 for i, answer in zip(together, self._responses([requests[i] for i in together])):
@@ -250,10 +252,6 @@ class Service:
                 except BadInput as error:
                     results[i] = error
         return results
-
-    def _batched(self, records: Any) -> bool:
-        """Whether rows may be predicted together with those of other requests."""
-        return isinstance(records, list) and self.reader.independent(records) and not self.alone
 
     def _responses(self, requests: Sequence[tuple[Any, Ask]]) -> list[Any]:
         """Predict requests together."""
@@ -454,7 +452,6 @@ def _only(results: list[Any]) -> Any:
 
 
 def _digest(model: Model) -> str:
-    """Identify a model by its learner, labels and features."""
     # the same after a restart and with a later version; without a key it is known by its text
     learner = key_or_none(model.estimator, versions=False) or learner_text(model.estimator)
     return digest_of(learner, list(model.label_names), list(model.feature_names))

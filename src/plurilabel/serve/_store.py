@@ -8,7 +8,7 @@ import shutil
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
@@ -40,10 +40,10 @@ class Entry:
     """
 
     id: int
-    time: str
-    row: int | None
-    features: Any
-    labels: tuple[str, ...] | None
+    time: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="milliseconds"))
+    row: int | None = None
+    features: Any = None
+    labels: tuple[str, ...] | None = None
     undoes: int | None = None
     key: str | None = None
 
@@ -161,7 +161,6 @@ class Store:
                 )
 
     def entries(self) -> list[Entry]:
-        """Return all entries of the log."""
         found, size = list[Entry](), 0
         with self._in_words("cannot be read"):
             rows = self._db.execute(_SELECT).fetchall()
@@ -177,21 +176,6 @@ class Store:
             size += _size(features, labels, key)
         self.size = size
         return found
-
-    @staticmethod
-    def new(
-        id: int,
-        *,
-        row: int | None = None,
-        features: Any = None,
-        labels: Sequence[str] | None = None,
-        undoes: int | None = None,
-        key: str | None = None,
-    ) -> Entry:
-        """Create an entry with the current time."""
-        time = datetime.now(UTC).isoformat(timespec="milliseconds")
-        names = None if labels is None else tuple(labels)
-        return Entry(id, time, row, features, names, undoes, key)
 
     def append(self, entries: Sequence[Entry]) -> None:
         """Write entries in one transaction; they are on disk when this returns."""
@@ -227,7 +211,6 @@ class Store:
         self._known = self._stats()
 
     def close(self) -> None:
-        """Close the file."""
         self._db.close()
 
 

@@ -41,7 +41,6 @@ class Training:
         self.places = {name: j for j, name in enumerate(model.label_names)}
 
     def labels_of(self, ledger: Ledger, row: int) -> tuple[str, ...]:
-        """Current labels of a row."""
         corrected = ledger.labels(row)
         if corrected is not None:
             return corrected
@@ -84,7 +83,6 @@ class Growing(Training):
         )
 
     def _points(self, ledger: Ledger, rows: list[int]) -> Any:
-        """Encode rows for the learner."""
         new = [row for row in rows if row >= self.n_given]
         read = dict(zip(new, self._read([ledger.features(row) for row in new])))
         X = stack_rows([self.learner.X_[[r]] if r < self.n_given else read[r] for r in rows])
@@ -164,7 +162,6 @@ class Refitting(Training):
         return X, (sparse.csr_array(Y) if sparse.issparse(self.Y) else Y)
 
     def learned(self, before: Trained, ledger: Ledger) -> Trained:
-        """Return a model fitted on all rows."""
         rows = ledger.rows()
         estimator = clone(before.model.estimator)
         set_seeds(estimator, 0)  # so that the same log gives the same model

@@ -96,7 +96,6 @@ class LabelStudio:
         self.service, self.names = service, service.model.label_names
 
     def version(self, number: int | None = None) -> str:
-        """Name and version of the model."""
         return f"{self.service.name} {self.service.version if number is None else number}"
 
     def health(self) -> dict[str, Any]:

@@ -53,7 +53,7 @@ class NoChange:
 
 @dataclass(eq=False)
 class LabelShares:
-    """Predict the frequency of each label, whatever the features.
+    """Predict the frequency of each label, ignoring the features.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""ADWIN, with plain numbers for its state, so that a model file can hold it."""
+"""ADWIN with a plain state, which can be stored in a model file."""
 
 from __future__ import annotations
 
@@ -9,36 +9,35 @@ import numpy as np
 
 
 class ADWIN:
-    """Adaptive windowing: a drift detector that keeps as many values as have the same mean.
+    """Adaptive windowing: a drift detector with the longest window of constant mean.
 
-    It finds the same drifts as :class:`river.drift.ADWIN`, whose state is compiled and cannot be
-    put into a model file.
+    It finds the same drifts as :class:`river.drift.ADWIN`, whose compiled state cannot be stored
+    in a model file.
 
     Parameters
     ----------
     delta : float, default=0.002
-        Confidence: drifts are found where there are none with at most this probability.
+        Probability of a false alarm, at most.
     clock : int, default=32
-        Values between two looks for a drift.
+        Number of values between two checks.
     max_buckets : int, default=5
-        Buckets of each size; two of them are merged if there are more.
+        Maximum number of buckets of each size; if there are more, two are merged.
     min_window_length : int, default=5
-        Values that both sides of a drift must have.
+        Minimum number of values on both sides of a drift.
     grace_period : int, default=10
-        Values before the first look.
+        Number of values before the first check.
 
     Attributes
     ----------
     drift_detected : bool
-        Whether there was a drift at the last value.
+        Whether the last value revealed a drift.
     width : int
         Number of values in the window.
 
     Notes
     -----
-    The window is a list of buckets of 1, 2, 4 and so on values, of which only the sum and the
-    variance are known. If the means of an older and a newer part differ by more than chance
-    allows, the oldest bucket is dropped.
+    The window consists of buckets of 1, 2, 4, ... values, each with their sum and variance. If the
+    means of an older and a newer part differ significantly, the oldest bucket is dropped.
 
     References
     ----------
@@ -91,10 +90,10 @@ class ADWIN:
         buckets = np.asarray(state["buckets"], dtype=np.float64)
         numbers = [value for name, value in state.items() if name != "buckets"]
         if state.keys() != _STATE or not np.isfinite([*numbers, *buckets.ravel()]).all():
-            raise ValueError("an ADWIN must be of finite numbers")
+            raise ValueError("an ADWIN must have finite numbers")
         levels, most = buckets[:, 0], 63
         if not ((levels >= 0) & (levels <= most)).all() or state["clock"] < 1:
-            raise ValueError("an ADWIN must have buckets of 1, 2, 4 and so on values")
+            raise ValueError("an ADWIN must have buckets of 1, 2, 4, ... values")
         vars(self).update({name: value for name, value in state.items() if name != "buckets"})
         self.levels = [
             [(total, variance) for _, total, variance in buckets[levels == level].tolist()]
@@ -102,7 +101,7 @@ class ADWIN:
         ]
 
     def update(self, value: float) -> ADWIN:
-        """Add a value, and look for a drift if it is time."""
+        """Add a value, and check for a drift if it is time."""
         if self.drift_detected:
             self._reset()
         if self.width:
@@ -132,7 +131,7 @@ class ADWIN:
             self.levels[level + 1].append((a + b, of_a + of_b + between))
 
     def _drop(self) -> None:
-        """Forget the oldest bucket."""
+        """Drop the oldest bucket."""
         total, variance = self.levels[-1].pop(0)
         n = 2 ** (len(self.levels) - 1)
         self.width -= n

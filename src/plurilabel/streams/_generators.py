@@ -1,4 +1,4 @@
-"""Generated streams, with drifts at known rows."""
+"""Generate streams with drifts at known rows."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CONSTRAINTS = {
     "noise": [Interval(Real, 0, 1, closed="both")],
 }
 
-_CANDIDATES = 16  # rows to choose one from, where the frequencies of labels are shifted
+_CANDIDATES = 16  # rows to choose from if the frequencies of labels change
 
 
 # the distribution of rows between two drifts: draws features (n, d) and labels (n, q) at row t
@@ -40,20 +40,20 @@ class GeneratedStream(Stream):
     n_labels : int, default=5
     drift : str, default="sudden"
         - "none": no drift;
-        - "sudden": a new concept from one row to the next;
-        - "gradual": over ``width`` rows, more and more come from the new concept;
+        - "sudden": the concept changes from one row to the next;
+        - "gradual": the share of rows from the new concept increases over ``width`` rows;
         - "recurring": two concepts alternate;
-        - "labels": some labels become frequent and some rare, while P(x | y) stays.
+        - "labels": label frequencies change, while P(x | y) does not.
     drift_at : sequence of int, optional
-        Rows at which drifts begin; by default three at equal distances.
+        Rows at which drifts start; by default three, evenly spaced.
     width : int, optional
-        Rows that a gradual drift takes; by default a twentieth of all.
+        Number of rows of a gradual drift; by default a twentieth of all rows.
     new_labels : int, default=0
-        So many of the last labels appear one by one, each at a drift; they are unknown before.
+        Number of labels that are unknown at first and appear one by one, each at a drift.
     noise : float, default=0.02
-        Share of the labels that are flipped at random.
+        Share of labels flipped at random.
     random_state : int, default=0
-        Each iteration gives the same rows.
+        Seed; each iteration gives the same rows.
     """
 
     kinds: tuple[str, ...] = ("none", "sudden", "gradual", "recurring", "labels")
@@ -91,7 +91,7 @@ class GeneratedStream(Stream):
         self.name = f"{type(self).__name__} ({drift})"
 
     def _drift_rows(self, drift_at: Sequence[int] | None) -> list[int]:
-        """The rows at which drifts begin, checked."""
+        """Check the rows at which drifts start."""
         if drift_at is None:
             drift_at = [i * self.n_rows // 4 for i in (1, 2, 3)]
         rows = [] if self.drift in ("none", "moving") else [int(row) for row in drift_at]
@@ -104,7 +104,7 @@ class GeneratedStream(Stream):
 
     @abstractmethod
     def _concept(self, number: int) -> Concept:
-        """The concept of this number, from 0; the same for the same random_state."""
+        """The concept with this number, which depends only on random_state."""
 
     def _rng(self, *numbers: int) -> np.random.Generator:
         return np.random.default_rng([self.random_state, *numbers])
@@ -141,7 +141,7 @@ class GeneratedStream(Stream):
             yield x, dict(zip(labels[:known], y.tolist()))
 
     def _phase(self, t: int, rng: np.random.Generator) -> int:
-        """How many drifts the row at t has behind it."""
+        """Number of drifts before row t."""
         phase = sum(t >= drift.row for drift in self.drifts)
         if phase and self.width:
             into = t - self.drifts[phase - 1].row
@@ -150,7 +150,7 @@ class GeneratedStream(Stream):
         return phase
 
     def _favours(self, phase: int) -> NDArray[np.float64]:
-        """By how much labels are preferred, as logarithms; in the first phase not at all."""
+        """Log weights of the labels; zero in the first phase."""
         favours = np.zeros(self.n_labels)
         if phase:
             some = max(1, self.n_labels // 3)
@@ -160,7 +160,7 @@ class GeneratedStream(Stream):
 
 
 class RandomTreeStream(GeneratedStream):
-    """Labels by a random tree: each leaf has a label set, and each concept another tree.
+    """Label sets at the leaves of a random tree, with another tree for each concept.
 
     Features are uniform between 0 and 1.
 
@@ -214,8 +214,8 @@ class RandomTreeStream(GeneratedStream):
 def _label_sets(
     rng: np.random.Generator, shares: NDArray[np.float64], q: int
 ) -> NDArray[np.bool_]:
-    """A label set for each part of the space, so that every label has about the same share."""
-    # So one concept is about as hard as another, and levels before and after a drift compare.
+    """Label sets of parts of the space, in which all labels are about equally frequent."""
+    # so that concepts are about equally hard, and results before and after a drift comparable
     sets = np.zeros((len(shares), q), dtype=bool)
     for l in range(q):
         order = rng.permutation(len(shares))
@@ -225,10 +225,10 @@ def _label_sets(
 
 
 class MovingCentreStream(GeneratedStream):
-    """Labels by clusters: instances lie around centres, and each centre has a label set.
+    """Clusters of instances around centres, each with a label set.
 
-    With ``drift="moving"`` the centres wander through the unit cube all the time; with the other
-    kinds of drift they are replaced.
+    With ``drift="moving"``, the centres move through the unit cube all the time; with other kinds
+    of drift, they are replaced.
 
     Parameters
     ----------
@@ -236,9 +236,9 @@ class MovingCentreStream(GeneratedStream):
         As in :class:`GeneratedStream`, and "moving" for ``drift``.
     n_centres : int, default=20
     spread : float, default=0.1
-        Standard deviation around a centre, in each feature.
+        Standard deviation of each feature around a centre.
     speed : float, default=0.0005
-        How far a centre moves with each row.
+        Distance that a centre moves with each row.
 
     Examples
     --------
@@ -279,7 +279,7 @@ class MovingCentreStream(GeneratedStream):
         def draw(rng: np.random.Generator, n: int, t: int) -> tuple[Any, Any]:
             which = rng.integers(0, k, n)
             place = centres[which] + t * way[which]
-            place = 1 - np.abs(np.mod(place, 2) - 1)  # back from the walls of the cube
+            place = 1 - np.abs(np.mod(place, 2) - 1)  # reflected at the walls of the cube
             return place + self.spread * rng.standard_normal(place.shape), sets[which]
 
         return draw
@@ -289,18 +289,18 @@ class MovingCentreStream(GeneratedStream):
 
 
 class LabelDependenceStream(GeneratedStream):
-    """Pairs of labels whose dependence changes, while each label alone stays as it was.
+    """Pairs of labels whose dependence changes, while their marginal distributions do not.
 
-    Labels are linear in normal features, plus an error. The errors of labels 0 and 1, 2 and 3, and
-    so on are correlated; with each drift the sign of the correlation turns. No P(label | x)
-    changes: only learners that model label sets can notice.
+    Labels depend linearly on normal features, plus an error. The errors of labels 0 and 1, 2 and
+    3, and so on are correlated, and the sign of the correlation changes with each drift. Since
+    P(label | x) does not change, only learners that model label sets are affected.
 
     Parameters
     ----------
     n_rows, n_features, n_labels, drift, drift_at, width, new_labels, noise, random_state :
         As in :class:`GeneratedStream`.
     correlation : float, default=0.95
-        Of the two errors, in absolute value.
+        Absolute value of the correlation.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Test, then train: every row is predicted before it is learned."""
+"""Test-then-train evaluation: every row is predicted before it is learned."""
 
 from __future__ import annotations
 
@@ -79,47 +79,48 @@ def prequential(
     progress: Progress | None = None,
     command: str | None = None,
 ) -> StreamResults:
-    """Test learners on each row of a stream, then let them learn it.
+    """Evaluate learners on a stream: each row is predicted first and then learned.
 
-    All learners see the stream once, side by side. Unknown labels of a row (absent, None or NaN)
-    are neither measured nor learned; new labels may appear at any time.
+    All learners process the stream together, in one pass. Unknown labels of a row (absent, None or
+    NaN) are neither evaluated nor learned; new labels may appear at any time.
 
     Parameters
     ----------
     stream : Stream, Dataset, pair (X, Y), or iterable of pairs of dicts
     learners : learners or text for :func:`make_stream_learners`; one, a list, or a dict by name
         Anything with river's ``learn_one(x, y)`` and ``predict_one(x)``; they are copied. Scores
-        come from ``predict_proba_one(x)``; a learner without it gets the measures of label sets
-        only. If labels follow from the probabilities, a method ``labels_of(probabilities)`` saves
-        a second prediction. A scikit-learn classifier with ``partial_fit`` is wrapped in
-        :class:`ArrayLearner`, a multi-target regressor of river in :class:`RegressorLearner`.
+        come from ``predict_proba_one(x)``; without it, only measures of label sets are computed. A
+        method ``labels_of(probabilities)``, if there is one, saves a second prediction. A
+        scikit-learn classifier with ``partial_fit`` is wrapped in :class:`ArrayLearner`, a
+        multi-target regressor of river in :class:`RegressorLearner`.
     measures : sequence of str, optional
-        Names of measures; by default all that need no setting, and those at 1, 3 and 5.
+        Names of measures; by default all that need no parameter, and the @k measures for k = 1, 3
+        and 5.
     window : int or None, default=1000
-        Rows of the windowed measures; None to leave them out.
+        Number of rows of windowed measures; None to skip them.
     fading : float or None, default=0.995
-        Factor of the fading measures; None to leave them out.
+        Factor of fading measures; None to skip them.
     every : int, default=100
-        Rows between two readings of the measures. There is one more at the end.
+        Number of rows between two readings of the measures; there is one more at the end.
     delay : int, default=0
-        Number of further rows after which the labels of a row arrive and it is learned. It is
-        still measured when predicted, so that curves and drifts have the same time.
+        Number of rows after which the labels of a row arrive and it is learned. Predictions are
+        evaluated immediately, so that curves and drifts are aligned.
     max_rows : int, optional
-        Rows to read at most.
+        Maximum number of rows to read.
     propensities : mapping of label to float, optional
         For ``psp@k`` and ``ps_ndcg@k``.
     out : path, optional
-        Folder for the results. However a run was stopped, the same call with the same folder
-        continues it. Needs filelock (``pip install 'plurilabel[compare]'``).
+        Folder for the results. The same call with the same folder continues an interrupted run.
+        Needs filelock (``pip install 'plurilabel[compare]'``).
     checkpoint : int, default=10000
-        Rows after which results and learners are written to ``out`` and the size of the learners
-        is taken, rounded up to a multiple of ``every``.
+        Number of rows after which results and learners are written to ``out`` and the learners'
+        sizes are determined, rounded up to a multiple of ``every``.
     fresh : bool, default=False
-        Start again. Otherwise it is an error if the folder holds another run.
+        Whether to start again; otherwise it is an error if the folder contains another run.
     progress : callable, optional
         Called with the results so far after each reading; see :class:`LivePlot`.
     command : str, optional
-        How to repeat the run, for its report.
+        The command that repeats the run, for the report.
 
     Returns
     -------
@@ -127,13 +128,13 @@ def prequential(
 
     Notes
     -----
-    To continue, the stream is read again from its first row, but rows up to the last checkpoint
-    are skipped, and some are checked to be the same. Results equal those of a run that was not
-    stopped, except for times and sizes. If a learner cannot be pickled, the run starts again. The
-    checkpoint is a pickle, which can execute code when it is loaded: continue only runs in folders
-    that you trust. It is removed when the stream ends.
+    To continue a run, the stream is read from the start; rows up to the last checkpoint are
+    skipped, and some of them are verified. Results equal those of an uninterrupted run, except for
+    times and sizes. If a learner cannot be pickled, the run starts again. The checkpoint is a
+    pickle, which can execute code when loaded: only continue runs in folders that you trust. It is
+    removed at the end of the stream.
 
-    A learner that fails is left out from then on; the others continue.
+    If a learner fails, the others continue without it.
 
     Examples
     --------
@@ -175,7 +176,7 @@ def named_learners(learners: Any) -> dict[str, Any]:
         names = distinct_names(list(map(_short_name, several)), list(map(learner_text, several)))
         table = dict(zip(names, several))
     if not table:
-        raise ValueError("learners must hold at least one learner, got none")
+        raise ValueError("there must be at least one learner, got none")
     return {name: _row_learner(name, one) for name, one in table.items()}
 
 
@@ -190,7 +191,7 @@ def _short_name(learner: Any) -> str:
 
 
 def _row_learner(name: str, given: Any) -> Any:
-    """A copy of a learner, in an adapter if it has another interface than river's."""
+    """A copy of a learner, wrapped in an adapter unless it has river's interface."""
     if isinstance(given, str):
         (given,) = make_stream_learners(given).values()
     if isinstance(given, type):
@@ -209,7 +210,7 @@ def _row_learner(name: str, given: Any) -> Any:
 
 
 def _predicts_numbers(learner: Any) -> bool:
-    """Whether this is one of river's regressors of several targets, or a pipeline to one."""
+    """Whether this is one of river's multi-target regressors, or a pipeline with one."""
     river = sys.modules.get("river.base")
     steps = getattr(learner, "steps", None)
     last = [*steps.values()][-1] if isinstance(steps, dict) and steps else learner
@@ -242,7 +243,7 @@ def _plan(
 
 
 def _key(learner: Any) -> str | None:
-    """Key of a learner's parameters and of what it has learned before; None if it has none."""
+    """Key of a learner's parameters and state; None if it has none."""
     try:
         return key_of(learner) + key_of(learner, fitted=True)
     except NoKey:
@@ -263,7 +264,6 @@ class _Run:
         self.wants_scores = "scores" in kinds and any(hasattr(inner, name) for name in methods)
 
     def test(self, x: dict[Hashable, Any], y: dict[Hashable, Any]) -> None:
-        """Predict a row, and measure the prediction."""
         start = perf_counter()
         scores, probabilities = self._scores(x)
         labels = self._labels(x, probabilities) if self.wants_labels else None
@@ -275,7 +275,7 @@ class _Run:
         self.measures.update(y, scores, labels)
 
     def _scores(self, x: dict[Hashable, Any]) -> tuple[Any, Any]:
-        """Scores, or the probabilities to take them from; the other is None."""
+        """Scores, or probabilities to derive them from; the other is None."""
         if not self.wants_scores:
             return None, None
         if isinstance(self.learner, ArrayLearner):
@@ -283,11 +283,11 @@ class _Run:
         try:
             return None, self.learner.predict_proba_one(dict(x))
         except NotImplementedError:
-            self.wants_scores = False  # the method is there in name only
+            self.wants_scores = False
             return None, None
 
     def _labels(self, x: dict[Hashable, Any], probabilities: Any) -> Any:
-        """Labels, from the probabilities where they follow from these."""
+        """Labels, derived from the probabilities if possible."""
         if probabilities is not None and hasattr(self.learner, "labels_of"):
             return self.learner.labels_of(probabilities)
         river = sys.modules.get("river.base")
@@ -297,13 +297,12 @@ class _Run:
         return self.learner.predict_one(dict(x))
 
     def learn(self, x: dict[Hashable, Any], y: dict[Hashable, Any]) -> None:
-        """Learn a row."""
         start = perf_counter()
         self.learner.learn_one(dict(x), dict(y))
         self.seconds += perf_counter() - start
 
     def size(self) -> float:
-        """Bytes of the learner when pickled; NaN if it cannot be."""
+        """Size of the pickled learner in bytes; NaN if it cannot be pickled."""
         try:
             return float(len(pickle.dumps(self.learner)))
         except Exception:  # anything may be inside a learner that cannot be pickled
@@ -311,7 +310,7 @@ class _Run:
 
 
 def _present(probabilities: Any) -> float:
-    """The probability of True; 0 if it is not mentioned."""
+    """The probability of True; 0 if it is missing."""
     if not isinstance(probabilities, Mapping):
         raise TypeError(
             "predict_proba_one must return a dict from labels to probabilities such as "
@@ -321,7 +320,7 @@ def _present(probabilities: Any) -> float:
 
 
 class _Evaluation:
-    """All learners, the rows whose labels have not arrived, and the readings."""
+    """All learners, the rows whose labels are delayed, and the readings."""
 
     def __init__(
         self, stream: Stream, runs: dict[str, _Run], plan: dict[str, Any], folder: Path | None
@@ -331,7 +330,7 @@ class _Evaluation:
         self.kinds = kinds_of(self.protocol)
         every = self.protocol["every"]
         self.checkpoint = -(-self.protocol["checkpoint"] // every) * every
-        self.row, self.digest, self.n_saved = 0, b"", 0  # saved: readings that are in the folder
+        self.row, self.digest, self.n_saved = 0, b"", 0  # n_saved: readings on disk
         self.waiting: deque[Row] = deque()
         self.readings = empty_readings(self.runs, self.protocol["measures"], self.kinds)
 
@@ -350,19 +349,23 @@ class _Evaluation:
             raise ValueError("stream must have at least one row, got none")
         if self.row % every:
             self._read(with_size=True)
-        elif self.row % self.checkpoint:  # the last reading is that of the end, without sizes
+        elif self.row % self.checkpoint:  # the last reading has no sizes
             for name, run in self.runs.items():
                 if not run.error:
                     self.readings["learners"][name]["bytes"][-1] = run.size()
         if self.folder is not None:
-            self._finish(self.folder)
+            if self.n_saved < len(self.readings["rows"]):
+                self._save_readings(self.folder)
+            end = {"rows": self.row, "errors": self._errors()}
+            write_json(self.folder / "finished.json", end)
+            (self.folder / "checkpoint.pickle").unlink(missing_ok=True)
         results = self._results(is_finished=True)
         if progress is not None:
             progress(results)
         return results
 
     def _rows(self) -> Iterator[Row]:
-        """The rows that are left; those before them must be the ones that were learned."""
+        """The remaining rows; the rows before must be those that were learned."""
         done, expected = self.row, self.digest
         self.row, self.digest = 0, b""
         most = self.protocol["max_rows"]
@@ -379,12 +382,12 @@ class _Evaluation:
                 break
         if self.row < done or (self.row == done and self.digest != expected):
             raise ValueError(
-                f"the first {done:,} rows of the stream must be those of the run in "
-                f"{self.folder}, but they differ; choose another folder, or fresh=True"
+                f"the first {done:,} rows of the stream differ from those of the run in "
+                f"{self.folder}; choose another folder, or fresh=True"
             )
 
     def _known(self, y: dict[Hashable, Any]) -> dict[Hashable, bool]:
-        """The labels that are not missing."""
+        """Labels other than missing ones."""
         known = {label: value for label, value in y.items() if not is_missing(value)}
         for label, value in known.items():
             if value != 0 and value != 1:
@@ -395,7 +398,7 @@ class _Evaluation:
         return {label: bool(value) for label, value in known.items()}
 
     def _take(self, x: dict[Hashable, Any], y: dict[Hashable, Any]) -> None:
-        """Test all learners on a row, and let them learn the row whose labels arrive."""
+        """Test all learners on a row, then let them learn the row whose labels arrive."""
         self.waiting.append((x, y))
         arrived = self.waiting.popleft() if len(self.waiting) > self.protocol["delay"] else None
         for run in self.runs.values():
@@ -436,7 +439,7 @@ class _Evaluation:
     # files ------------------------------------------------------------------------------------
 
     def _save(self, folder: Path) -> None:
-        """First the readings, then the state from which to continue after them."""
+        """Save the readings, then the state from which to continue."""
         state = (self.plan["key"], self.row, self.digest, self.waiting, self.runs)
         try:
             content = pickle.dumps(state)
@@ -447,22 +450,16 @@ class _Evaluation:
             stream.write(content)
 
     def _save_readings(self, folder: Path) -> None:
-        """Write the readings since the last time."""
+        """Write the new readings."""
         write_json(part_path(folder, self.row), plain(as_lists(self.readings, self.n_saved)))
         self.n_saved = len(self.readings["rows"])
 
-    def _finish(self, folder: Path) -> None:
-        if self.n_saved < len(self.readings["rows"]):
-            self._save_readings(folder)
-        write_json(folder / "finished.json", {"rows": self.row, "errors": self._errors()})
-        (folder / "checkpoint.pickle").unlink(missing_ok=True)
-
     def resume(self, *, fresh: bool) -> bool:
-        """Whether the run in the folder is finished; if not, continue from its checkpoint."""
+        """Return whether the run in the folder is finished; otherwise load its checkpoint."""
         folder = self.folder
         assert folder is not None
         plan = read_plan(folder)
-        # learners that cannot be told from others start again
+        # learners that cannot be identified start again
         same = plan is not None and plan["key"] == self.plan["key"]
         if (fresh or (same and not self.plan["is_known"])) and plan is not None:
             shutil.rmtree(folder / "readings", ignore_errors=True)
@@ -476,7 +473,7 @@ class _Evaluation:
         elif plan["key"] != self.plan["key"]:
             words = (w for field, w in DIFFERENCES.items() if plan.get(field) != self.plan[field])
             raise ValueError(
-                f"{folder} holds a run with {next(words, 'learners that differ')}; choose another "
+                f"{folder} contains a run with {next(words, 'other learners')}; choose another "
                 "folder, or replace it with fresh=True"
             )
         if (folder / "finished.json").exists():
@@ -485,7 +482,7 @@ class _Evaluation:
             state = pickle.loads((folder / "checkpoint.pickle").read_bytes())
             key, self.row, self.digest, self.waiting, self.runs = state
             if key != self.plan["key"]:
-                raise ValueError(f"checkpoint.pickle in {folder} is that of another run")
+                raise ValueError(f"checkpoint.pickle in {folder} belongs to another run")
         for path in (folder / "readings").glob("[0-9]*.json"):
             if int(path.stem) > self.row:  # written just before the run was stopped
                 path.unlink()

@@ -1,4 +1,4 @@
-"""Learners of streams written as text, read without running it."""
+"""Create stream learners from text, without executing it."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ def make_stream_learners(text: str) -> dict[str, Any]:
 
     The text looks like Python but is not executed: it may only contain names and values.
 
-    - Names are those of this package; names of river with their module, such as
-      ``river.multioutput.ClassifierChain(river.linear_model.LogisticRegression())``; and whatever
-      :func:`~plurilabel.learners.make_learner` takes, if it has ``partial_fit``.
+    - Names are those of this package, those of river with their module, such as
+      ``river.multioutput.ClassifierChain(river.linear_model.LogisticRegression())``, and those for
+      :func:`~plurilabel.learners.make_learner`, if the learner has ``partial_fit``.
     - Values are numbers, strings, True, False, None, tuples, lists, dicts and learners.
     - ``river.preprocessing.StandardScaler() | ...`` is a pipeline of river.
 
@@ -43,7 +43,7 @@ def make_stream_learners(text: str) -> dict[str, Any]:
     for name, part in separated(text):
         node = parsed(part)
         if (name := name or ast.unparse(node)) in table:
-            raise ValueError(f"the learner {name} is named twice")
+            raise ValueError(f"duplicate learner {name}")
         table[name] = _made(node)
     if not table:
         raise ValueError(f"expected at least one learner, got {text!r}")
@@ -51,7 +51,7 @@ def make_stream_learners(text: str) -> dict[str, Any]:
 
 
 def _made(node: ast.expr) -> Any:
-    """The learner that a name, a call or a pipeline stands for."""
+    """Create a learner from a name, a call or a pipeline."""
     is_pipeline = isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr)
     if is_pipeline and "river." in ast.unparse(node):
         return _made(node.left) | _made(node.right)  # type: ignore[attr-defined]
@@ -73,7 +73,7 @@ def _made(node: ast.expr) -> Any:
 
 
 def _class(node: ast.expr) -> type | None:
-    """The class that a name of this package or of river stands for, None for other names."""
+    """Find a class of this package or of river; None for other names."""
     name = ast.unparse(node)
     if isinstance(node, ast.Name):
         found = getattr(importlib.import_module("plurilabel.streams"), name, None)

@@ -17,14 +17,14 @@ Row: TypeAlias = tuple[dict[Hashable, Any], dict[Hashable, Any]]
 
 
 class Drift(NamedTuple):
-    """A change of the distribution of a stream.
+    """A change in the distribution of a stream.
 
     Attributes
     ----------
     row : int
-        Number of the first row, from 0, that can be from the new distribution.
+        Index of the first row that may come from the new distribution.
     width : int
-        Rows until all are; 0 for a sudden change.
+        Number of rows until all do; 0 for a sudden change.
     kind : str
     """
 
@@ -36,14 +36,14 @@ class Drift(NamedTuple):
 class Stream(ABC):
     """Rows in order, each a pair of dicts: features by name, and labels by name.
 
-    A label that is absent from a row, None or NaN is unknown. Each iteration starts from the first
+    Labels that are absent from a row, None or NaN are unknown. Each iteration starts at the first
     row.
 
     Attributes
     ----------
     name : str
     drifts : tuple of Drift
-        Where the stream changes, if that is known.
+        Known changes of the stream.
     """
 
     name: str = "stream"
@@ -51,10 +51,10 @@ class Stream(ABC):
 
     @abstractmethod
     def __iter__(self) -> Iterator[Row]:
-        """Rows from the first one on."""
+        """Iterate over all rows."""
 
     def made_of(self) -> Any:
-        """What determines the rows, as JSON can hold it: other streams have other values."""
+        """A JSON value that identifies the rows."""
         return {"name": self.name}
 
 
@@ -64,9 +64,9 @@ class DatasetStream(Stream):
     Parameters
     ----------
     data : Dataset
-        A row of sparse features holds only what is stored. Features that are NaN are left out.
+        Rows of sparse features have only the stored entries. NaN is left out.
     drifts : iterable of Drift, optional
-        Where the data change, if that is known.
+        Known changes of the data.
 
     Examples
     --------

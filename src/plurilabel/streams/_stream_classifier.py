@@ -31,10 +31,10 @@ UNKNOWN = -1
 
 
 class Core(Protocol):
-    """The model inside a learner. Later rows may have more features and more labels."""
+    """The model inside a learner; later rows may have more features and labels."""
 
     def learn(self, x: Any, y: Labels) -> None:
-        """Learn from one row, or raise and be as before."""
+        """Learn a row; if this raises an error, nothing has changed."""
 
     def score(self, x: Any) -> Floats:
         """Probability of each label seen so far."""
@@ -44,15 +44,15 @@ class StreamClassifier(ProbabilisticClassifier, RiverClassifier):
     """Base class of learners that learn row by row.
 
     ``learn_one``, ``predict_one`` and ``predict_proba_one`` take dicts, as in river; ``fit``,
-    ``partial_fit``, ``predict`` and ``predict_proba`` take arrays. ``fit`` starts anew and learns
-    its rows in their order; ``partial_fit`` learns further rows.
+    ``partial_fit``, ``predict`` and ``predict_proba`` take arrays. ``fit`` resets the learner and
+    learns the rows in their order; ``partial_fit`` learns further rows.
 
-    Unknown labels (no key, None or NaN in a dict, NaN in an array) are not learned from. New
-    labels and features may appear in any dict; new features were 0 in the rows before. With one
-    class per row (a 1-D y) the classes are the labels, and a new label is a further class.
+    Unknown labels (no key, None or NaN in a dict, NaN in an array) are ignored. New labels and
+    features may appear in any dict; new features are 0 in earlier rows. If y is 1-D, the classes
+    are the labels, and a new label is a further class.
 
-    A ``learn_one`` that fails leaves the learner as it was, unless a classifier of river fails:
-    then those of the labels before it have learned the row.
+    If ``learn_one`` fails, the learner does not change, unless a classifier of river fails: then
+    the classifiers of the labels before it have learned the row.
 
     Attributes
     ----------
@@ -72,7 +72,7 @@ class StreamClassifier(ProbabilisticClassifier, RiverClassifier):
 
     @abstractmethod
     def _new_core(self) -> Core:
-        """An unfitted core with the current parameters."""
+        """A new core with the current parameters."""
 
     # river's interface --------------------------------------------------------------------
 
@@ -84,12 +84,12 @@ class StreamClassifier(ProbabilisticClassifier, RiverClassifier):
         x : dict
             Numbers by the name of their feature. Absent features are 0.
         y : dict
-            True or False by the name of the label; None, NaN or no key if unknown. A row without a
-            known label is not learned from.
+            True or False by the name of the label; None, NaN or no key if unknown. Rows without
+            a known label are ignored.
         """
         _check_dict(y, "y", "labels")
         values = list(y.values())
-        if not {*map(type, values)} <= {bool}:  # else usual labels, all known
+        if not {*map(type, values)} <= {bool}:  # the common case
             values = [_truth(name, value) for name, value in y.items()]
         if not hasattr(self, "core_"):
             self._start()
@@ -125,13 +125,12 @@ class StreamClassifier(ProbabilisticClassifier, RiverClassifier):
     def labels_of(
         self, probabilities: Mapping[Hashable, Mapping[bool, float]]
     ) -> dict[Hashable, bool]:
-        """The labels that ``predict_one`` predicts, from what ``predict_proba_one`` gave."""
+        """The result of ``predict_one``, from that of ``predict_proba_one``."""
         cut = self._cut
         return {name: p[True] > cut for name, p in probabilities.items()}
 
     @property
     def _known(self) -> Iterable[Hashable]:
-        """The labels seen so far."""
         return getattr(self, "_labels", ())
 
     def _scores_one(self, x: Mapping[Hashable, Any]) -> Floats:
@@ -163,7 +162,7 @@ class StreamClassifier(ProbabilisticClassifier, RiverClassifier):
             self.label_names_ = np.fromiter(self._labels, dtype=object, count=q)
 
     def _remove_names(self, d: int, q: int) -> None:
-        """Remove the columns after d and the labels after q, which a failed row has added."""
+        """Remove columns after d and labels after q, which a failed row has added."""
         for name in self.columns_[d:]:
             self._columns.pop(name, None)  # an interrupt may have come before it was there
         del self.columns_[d:]
@@ -177,7 +176,7 @@ class StreamClassifier(ProbabilisticClassifier, RiverClassifier):
         """Convert a dict for the core; new features become columns, or are left out."""
         _check_dict(x, "x", "features")
         columns = self._columns
-        if not self._takes_dicts and len(x) == len(columns):  # usual: the same features again
+        if not self._takes_dicts and len(x) == len(columns):  # usually the same features
             try:
                 return numbers(columns, list(map(x.__getitem__, columns)))
             except KeyError:
@@ -268,7 +267,7 @@ class StreamClassifier(ProbabilisticClassifier, RiverClassifier):
         return Y if missing is None else np.where(dense(missing), np.int8(UNKNOWN), dense(Y))
 
     def _encode_classes(self, y: Any) -> LabelMatrix:
-        """Further classes; those that came by dicts are at the end, whatever their order."""
+        """Encode classes; those first seen in dicts are at the end."""
         refuse_masked(y, "y")
         flat = column_or_1d(y).tolist()
         if strange := [value for value in flat if value not in self._labels]:
@@ -280,7 +279,7 @@ class StreamClassifier(ProbabilisticClassifier, RiverClassifier):
 
 
 def _as_classes(names: list[Any]) -> NDArray[Any]:
-    """Values of any kinds as an array in which they stay what they are."""
+    """Values of any types as an array that keeps their types."""
     array = np.array(names)
     return array if array.tolist() == names else np.fromiter(names, object, len(names))
 

@@ -1,4 +1,4 @@
-"""The results of a run on a stream: curves over time, their figures, plots and files."""
+"""Results of a run on a stream: curves over time, summaries, plots and files."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from plurilabel._core.words import counted
 from plurilabel.metrics import get_measure
 from plurilabel.streams._stream import Drift
 
-FORMAT = 1  # of a run on disk: a change that old readers cannot read raises it
+FORMAT = 1  # of a run on disk; increased by incompatible changes
 KINDS = ("overall", "window", "fading")
 
 Readings: TypeAlias = dict[str, Any]
@@ -31,22 +31,21 @@ Readings: TypeAlias = dict[str, Any]
 class StreamResults:
     """Curves over time of every learner and measure.
 
-    Returned by :func:`prequential`; :meth:`open` reads it from a folder, even while the run is
-    still going on.
+    Returned by :func:`prequential`; :meth:`open` reads them from a folder, even during the run.
 
     Attributes
     ----------
     plan : dict
-        The stream, the learners, and how they were measured.
+        The stream, the learners and the protocol.
     learners, measures, kinds : tuple of str
-        ``kinds`` are "overall" and, if they were kept, "window" and "fading".
+        ``kinds`` are "overall" and, if computed, "window" and "fading".
     rows : ndarray of int
-        The rows, counted from 1, after which the measures were read.
+        Numbers of rows after which the measures were recorded.
     drifts : tuple of Drift
     errors : dict of str to str
         Learners that failed, with the row and the reason; their curves end there.
     is_finished : bool
-        Whether the stream was read to its end.
+        Whether the whole stream was read.
     folder : Path or None
 
     Examples
@@ -98,12 +97,12 @@ class StreamResults:
 
     @property
     def rows(self) -> NDArray[np.int64]:
-        """The rows after which the measures were read."""
+        """Numbers of rows after which the measures were recorded."""
         return np.array(self.readings["rows"], dtype=np.int64)
 
     @property
     def n_rows(self) -> int:
-        """Rows that were read from the stream."""
+        """Number of rows read from the stream."""
         return self.readings["rows"][-1] if self.readings["rows"] else 0
 
     def curve(self, measure: str, learner: str, kind: str = "window") -> NDArray[np.float64]:
@@ -112,8 +111,8 @@ class StreamResults:
         Parameters
         ----------
         measure : str
-            One of ``measures``; or "seconds" or "bytes", the time of the learner so far and its
-            size when pickled, which is known for some rows only.
+            One of ``measures``, or "seconds" or "bytes": the time of the learner so far, or its
+            pickled size, which is known only for some rows.
         learner : str
             One of ``learners``.
         kind : {"window", "fading", "overall"}, default="window"
@@ -137,12 +136,12 @@ class StreamResults:
             raise ValueError(f"{name} must be one of {', '.join(known)}, got {value!r}")
 
     def final(self, measure: str, kind: str = "overall") -> dict[str, float]:
-        """A measure at the end by learner, by default over all rows; NaN for those that failed."""
+        """Final value of a measure by learner, by default over all rows; NaN if it failed."""
         curves = {name: self.curve(measure, name, kind) for name in self.learners}
         return {name: float(curve[-1]) if len(curve) else np.nan for name, curve in curves.items()}
 
     def mean(self, measure: str, kind: str = "fading") -> dict[str, float]:
-        """Mean of a curve by learner, as papers report it; NaN for learners that failed."""
+        """Mean of a curve by learner, as in papers; NaN if it failed."""
         curves = {name: _finite(self.curve(measure, name, kind)) for name in self.learners}
         return {
             name: float(curve.mean()) if len(curve) and name not in self.errors else np.nan
@@ -150,7 +149,7 @@ class StreamResults:
         }
 
     def speed(self) -> dict[str, float]:
-        """Rows a second by learner, for prediction and learning together."""
+        """Rows per second by learner, for prediction and learning together."""
         found = dict.fromkeys(self.learners, np.nan)
         for name in self.learners:
             seconds = self.curve("seconds", name)
@@ -166,11 +165,11 @@ class StreamResults:
     def recoveries(
         self, measure: str, learner: str, *, tolerance: float = 0.02, kind: str = "window"
     ) -> list[int | None]:
-        """Number of rows after each drift until the measure is back at its former level.
+        """Number of rows after each drift until the measure has recovered.
 
-        Between a drift and the next, the curve is followed from its worst reading until it is
-        within the tolerance of its last reading before the drift. Choose a short window: it
-        forgets the rows before the drift only after its own length.
+        After a drift, the curve is followed from its worst value until it is within the tolerance
+        of its last value before the drift. Choose a short window, since a window contains rows
+        before the drift for its whole length.
 
         Parameters
         ----------
@@ -181,8 +180,8 @@ class StreamResults:
         Returns
         -------
         list of int or None
-            For each drift: 0 if the level was never left, None if it was not reached before the
-            next drift, or if nothing was read between the two.
+            For each drift: 0 if the measure stayed within the tolerance, None if it did not
+            recover before the next drift, or if nothing was recorded in between.
         """
         sign = 1 if get_measure(measure).greater_is_better else -1
         curve, rows = sign * self.curve(measure, learner, kind), self.rows
@@ -201,7 +200,7 @@ class StreamResults:
         return found
 
     def frame(self) -> Any:
-        """All readings as a pandas data frame: one line for each learner, kind and row."""
+        """All values as a pandas data frame, with a row per learner, kind and number of rows."""
         pd = import_extra("pandas", "frame", "table")
         parts = []
         for name, kind in product(self.learners, self.kinds):
@@ -211,14 +210,14 @@ class StreamResults:
         return pd.concat(parts, ignore_index=True)
 
     def plot(self, measure: str, kind: str = "window", ax: Any = None) -> Any:
-        """Draw the curves of all learners and mark the drifts; returns the matplotlib axes.
+        """Plot the curves of all learners and the drifts; return the matplotlib axes.
 
         Parameters
         ----------
         measure, kind : str
             As in :meth:`curve`.
         ax : matplotlib axes, optional
-            By default those of a new figure.
+            Axes of a new figure by default.
         """
         if ax is None:
             import matplotlib.pyplot as plt
@@ -240,14 +239,14 @@ def _finite(curve: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 class LivePlot:
-    """Curves that are redrawn while a run goes on; pass it as ``progress``.
+    """Plot the curves during a run, as its ``progress`` callback.
 
     Parameters
     ----------
     measure, kind, ax :
         As in :meth:`StreamResults.plot`.
     every : int, default=10
-        Readings between two drawings.
+        Number of calls between two updates.
 
     Examples
     --------
@@ -268,7 +267,6 @@ class LivePlot:
         self._calls = 0
 
     def __call__(self, results: StreamResults) -> None:
-        """Draw the results so far."""
         self._calls += 1
         if self._calls % self.every and not results.is_finished:
             return
@@ -276,19 +274,15 @@ class LivePlot:
             self.ax.clear()
         self.ax = results.plot(self.measure, self.kind, ax=self.ax)
         self.ax.figure.canvas.draw_idle()
-        self.ax.figure.canvas.flush_events()  # a window on the screen follows; others do nothing
-
-
-# files ---------------------------------------------------------------------------------------
+        self.ax.figure.canvas.flush_events()  # updates a window on the screen
 
 
 def kinds_of(protocol: Mapping[str, Any]) -> list[str]:
-    """The kinds of measures that are kept: over all rows, in a window, with fading."""
     return [kind for kind in KINDS if kind == "overall" or protocol[kind] is not None]
 
 
 def empty_readings(learners: Any, measures: Any, kinds: Any) -> Readings:
-    """No readings yet; arrays take an eighth of the memory of lists of numbers."""
+    """Empty readings; arrays take an eighth of the memory of lists."""
     return {
         "rows": array("q"),
         "learners": {
@@ -300,7 +294,7 @@ def empty_readings(learners: Any, measures: Any, kinds: Any) -> Readings:
 
 
 def extend(readings: Any, more: Any) -> None:
-    """Put readings from a file at the end of others."""
+    """Append readings from a file."""
     if isinstance(readings, array):
         readings.extend(nan if entry is None else entry for entry in more)
     else:
@@ -309,14 +303,14 @@ def extend(readings: Any, more: Any) -> None:
 
 
 def as_lists(readings: Any, start: int) -> Any:
-    """Readings from a number on, as they are written to a file."""
+    """Readings from an index on, for a file."""
     if isinstance(readings, array):
         return readings[start:].tolist()
     return {key: as_lists(value, start) for key, value in readings.items()}
 
 
 def read_plan(folder: Path) -> dict[str, Any] | None:
-    """The plan in a folder, None if there is none; an error if it is that of something else."""
+    """Read the plan in a folder; None if there is none, an error if it is of another kind."""
     types = {"key": str, "learners": dict, "protocol": dict, "drifts": list, "versions": dict}
     plan = records.read_plan(folder, "stream", FORMAT, types)
     try:
@@ -330,12 +324,11 @@ def read_plan(folder: Path) -> dict[str, Any] | None:
 
 
 def part_path(folder: Path, row: int) -> Path:
-    """The file of the readings that end at a row."""
     return folder / "readings" / f"{row:012d}.json"
 
 
 def read_parts(folder: Path, plan: Mapping[str, Any]) -> tuple[Readings, dict[str, Any]]:
-    """All readings in a folder, and what was written at the end of the stream."""
+    """All readings in a folder, and the final record of a finished run."""
     protocol = plan["protocol"]
     readings = empty_readings(plan["learners"], protocol["measures"], kinds_of(protocol))
     for path in sorted((folder / "readings").glob("[0-9]*.json")):

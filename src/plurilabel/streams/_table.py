@@ -1,4 +1,4 @@
-"""CSV and JSON lines, row by row: memory does not grow with the file."""
+"""CSV and JSON lines row by row, in constant memory."""
 
 from __future__ import annotations
 
@@ -22,53 +22,53 @@ from plurilabel.io import FileFormatError, file_format
 from plurilabel.io.shared import CellReader, check_escapes, header_separator, opened
 from plurilabel.streams._stream import Row, Stream
 
-LONGEST = 1 << 24  # bytes of a line; beyond that, the file is not what it seems
+LONGEST = 1 << 24  # bytes of a line
 _SETTINGS = ("labels", "features", "drop", "tag_sep", "sep", "format", "text", "n_hashed")
 _MISSING = {"", "?", "NA", "N/A", "NaN", "nan", "null", "None"}
 
 
 class TableStream(Stream):
-    """A CSV file or JSON lines, read row by row; gzipped or not, or from standard input.
+    """Read CSV or JSON lines row by row, gzipped or not, from a file or standard input.
 
     Columns have no types, since later rows are unknown: a number is a feature with its value, a
-    date several numbers, and any other text a feature ``column=text`` with the value 1. Empty
-    cells and ``null`` are left out. Numbers and dates are as in :func:`~plurilabel.io.read_table`.
-    Where a cell can be read in two ways, the first clear cell of its column decides; if an earlier
-    cell was read otherwise, that is an error.
+    date becomes several numbers, and any other text a feature ``column=text`` with the value 1.
+    Empty cells and ``null`` are skipped. Numbers and dates are read as by
+    :func:`~plurilabel.io.read_table`. If a cell is ambiguous, the first unambiguous cell of its
+    column decides; it is an error if an earlier cell was read otherwise.
 
     Parameters
     ----------
     source : path, "-" or binary file
         "-" is standard input, which can be read only once.
     labels : list of str, or str
-        A list names the label columns, with 0/1, true/false or yes/no; empty cells are unknown. A
-        single name is a column of tags: a tag is a label from the first row that has it.
+        A list of label columns with 0/1, true/false or yes/no, where empty cells are unknown; or
+        the name of a column of tags, each of which is a label from its first occurrence on.
     tag_sep : str, default=";"
         Separator of tags in one cell. JSON lines may hold lists instead.
     text : list of str, optional
         Columns of text, whose words are features.
     features, drop : list of str, optional
-        Columns to learn from, by default all others, or none with ``text``; columns to leave out.
+        Feature columns, by default all others, or none with ``text``; columns to leave out.
     sep : str, optional
-        Separator of a CSV file; by default found in the first line, of comma, semicolon, tab and
-        bar.
+        Separator of a CSV file: comma, semicolon, tab or bar, by default detected in the first
+        line.
     decimal : {".", ","}, optional
-        The decimal mark; by default each column shows it.
+        Decimal mark; by default detected for each column.
     day_first : bool, optional
-        Whether 03/04/2021 is 3 April; by default each column shows it.
+        Whether 03/04/2021 is 3 April; by default detected for each column.
     words : list of callable, optional
-        Find the words of a text; by default as scikit-learn's ``CountVectorizer``.
+        Split a text into words; by default as scikit-learn's ``CountVectorizer``.
     n_hashed : int or None, default=4096
-        Number of features ``column#number`` that the words of a column are hashed to, as by
+        Number of features ``column#number`` to which the words of a column are hashed, as by
         scikit-learn's ``HashingVectorizer``, so that learners do not grow with the vocabulary.
-        None for a feature ``column=word`` for each word.
+        None for a feature ``column=word`` per word.
     format : {"csv", "jsonl"}, optional
-        By default by the name of the file, and CSV for standard input.
+        By default from the file name, or CSV for standard input.
 
     Attributes
     ----------
     identifiers : list of str
-        Columns that have numbered the rows so far, or have very many different texts: they are of
+        Columns that have numbered the rows so far, or have very many distinct texts, and so are of
         little use to a learner.
 
     Examples
@@ -124,7 +124,7 @@ class TableStream(Stream):
             raise ValueError("labels must name at least one column, got none")
 
     def _find_format(self, format: str | None, sep: str | None) -> tuple[str, str | None]:
-        """The format, "csv" or "jsonl", and the separator, None if the file has to show it."""
+        """The format, "csv" or "jsonl", and the separator, None if it must be detected."""
         found = format or (file_format(self.path) if self._is_path else "csv")
         if found == "tsv":
             found, sep = "csv", sep or "\t"
@@ -138,7 +138,7 @@ class TableStream(Stream):
         return found, sep
 
     def made_of(self) -> Any:
-        """The name and size of the file, and how it is read."""
+        """The name and size of the file, and the options."""
         return {
             "name": self.name,
             "bytes": os.path.getsize(self.path) if os.path.isfile(self.path) else None,
@@ -148,7 +148,7 @@ class TableStream(Stream):
 
     @property
     def identifiers(self) -> list[str]:
-        """Columns that have numbered the rows so far, or have very many different texts."""
+        """Columns that seem to identify rows."""
         return self._reader.identifiers
 
     def __iter__(self) -> Iterator[Row]:
@@ -209,7 +209,7 @@ class TableStream(Stream):
                 if names is None:
                     names = cells
                     if (twice := first_repeated(names)) is not None:
-                        raise self._error(reader.line_num, f"the column {twice!r} is there twice")
+                        raise self._error(reader.line_num, f"duplicate column {twice!r}")
                     self._check_columns(names)
                 elif len(cells) != len(names):
                     words = f"expected {len(names)} values, got {len(cells)}"
@@ -268,7 +268,7 @@ class TableStream(Stream):
 
 
 def _hashed(column: str, words: Iterable[tuple[str, float]], n: int) -> dict[str, float]:
-    """Words as at most n features, hashed as by scikit-learn's ``FeatureHasher``."""
+    """Hash words to n features, as scikit-learn's ``FeatureHasher`` does."""
     found: dict[str, float] = {}
     for word, share in words:
         code = murmurhash3_32(word)

@@ -7,7 +7,8 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 
-from plurilabel.evaluation import critical_difference_diagram, nemenyi, plot_critical_difference
+from plurilabel.evaluation import nemenyi, plot_critical_difference
+from plurilabel.evaluation._critical_difference import critical_difference_diagram
 from tests.evaluation.stats.demsar import NAMES
 
 mpl.use("Agg")

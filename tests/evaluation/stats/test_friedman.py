@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from plurilabel.evaluation import average_ranks, friedman, holm, nemenyi, rank_rows, wilcoxon
-from plurilabel.evaluation._friedman import exact_friedman
+from plurilabel.evaluation import average_ranks, friedman, holm, nemenyi, wilcoxon
+from plurilabel.evaluation._friedman import exact_friedman, rank_rows
 from tests.evaluation.stats.demsar import DEMSAR, NAMES
 
 tables = st.builds(

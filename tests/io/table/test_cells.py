@@ -34,7 +34,7 @@ def test_a_cell_that_may_be_either():
     assert read("a", "1,234", "1,5", decimal=",") == [{"a": 1.234}, {"a": 1.5}]
     assert read("a", "1,234", "2.5") == [{"a": 1234.0}, {"a": 2.5}]
     assert read("a", "1,5", "1,234") == [{"a": 1.5}, {"a": 1.234}]
-    with pytest.raises(ValueError, match=r"got '1,234' before and now '1,5'; say decimal=','"):
+    with pytest.raises(ValueError, match=r"got '1,234' before and now '1,5'; set decimal=','"):
         read("a", "1,234", "1,5")
     with pytest.raises(ValueError, match=r"got '1,5' before and now '1\.5'$"):
         read("a", "1,5", "1.5")
@@ -45,7 +45,7 @@ def test_dates_whose_order_is_open():
     (first,) = read("d", "03/04/2021", day_first=True)
     assert read("d", "13/04/2021", "03/04/2021")[1] == first
     assert read("d", "03.04.2021") == [first]
-    with pytest.raises(ValueError, match="order is clear, got '03/04/2021'; say day_first=True"):
+    with pytest.raises(ValueError, match="order is clear, got '03/04/2021'; set day_first=True"):
         read("d", "03/04/2021")
     with pytest.raises(ValueError, match="in one order, got '13/04/2021' before"):
         read("d", "13/04/2021", "04/13/2021")

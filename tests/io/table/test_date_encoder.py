@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from plurilabel import DateEncoder
-from plurilabel.io import column_kinds, table_encoder
+from plurilabel.io import table_encoder
 
 
 def slow(date):
@@ -73,5 +73,5 @@ def test_weekdays_can_be_told_by_a_linear_model():
 def test_dates_in_a_table_encoder():
     frame = pd.DataFrame({"d": pd.to_datetime(["2021-01-01", "2022-07-01"]), "x": [1.0, 2.0]})
     encoder = table_encoder(frame).fit(frame)
-    assert column_kinds(encoder) == {"d": "dates", "x": "numbers"}
+    assert encoder.kinds_ == {"d": "dates", "x": "numbers"}
     assert encoder.get_feature_names_out()[:2].tolist() == ["x", "d_year"]

@@ -14,7 +14,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 
 from plurilabel import TableEncoder
-from plurilabel.io import column_kinds, read_further, read_table, table_encoder
+from plurilabel.io import read_further, read_table, table_encoder
 from plurilabel.io.shared import unseen_categories
 
 NAN = np.nan
@@ -44,7 +44,7 @@ def test_typed_columns():
     assert [str(dtype) for dtype in X.dtypes] == ["object", "float64", "object", *["float64"] * 3]
     assert X["kind"].tolist()[:3] == ["a", "b", "c"] and np.isnan(X["kind"][3])
     assert X["yes"].tolist() == [1, 0, 0, 1]
-    assert column_kinds(encoder) == {
+    assert encoder.kinds_ == {
         "kind": "categories", "size": "numbers", "two": "categories", "yes": "numbers",
         "vec[0]": "numbers", "vec[1]": "numbers",
     }  # fmt: skip
@@ -75,7 +75,7 @@ def test_further_tables():
             "size": ["2.5"],
         }
     )
-    rows = read_further(further, column_kinds(encoder))
+    rows = read_further(further, encoder.kinds_)
     assert rows.Y is None and rows.frame["other"].tolist() == ["?"]
     np.testing.assert_array_equal(encoder.transform(rows.X), [[2.5, 1, 7, 8, 0, 1, 0, 0, 0, 0]])
     assert unseen_categories(encoder, rows.X) == {"two": ["x"]}
@@ -99,7 +99,7 @@ def test_further_tables():
 )
 def test_later_cells_of_other_types(first, later, X):
     encoder, _ = fitted(pd.DataFrame({"c": first}))
-    rows = read_further(pd.DataFrame({"c": later}), column_kinds(encoder))
+    rows = read_further(pd.DataFrame({"c": later}), encoder.kinds_)
     np.testing.assert_array_equal(encoder.transform(rows.X), X)
 
 
@@ -109,7 +109,7 @@ def test_words_and_their_weights_stay():
     vectorizer = TfidfVectorizer().fit(first["text"])
     encoder, _ = fitted(first, "text", ["text"])
     assert encoder.get_feature_names_out().tolist() == ["big", "door", "house", "red"]
-    X = encoder.transform(read_further(later, column_kinds(encoder)).X)
+    X = encoder.transform(read_further(later, encoder.kinds_).X)
     assert sparse.issparse(X)
     texts = later["text"].fillna("")
     np.testing.assert_array_equal(X.toarray(), vectorizer.transform(texts).toarray())
@@ -118,7 +118,7 @@ def test_words_and_their_weights_stay():
         "numbers__n", "text__big", "text__door", "text__house", "text__red"
     ]  # fmt: skip
     np.testing.assert_array_equal(
-        both.transform(read_further(later, column_kinds(both)).X).toarray(),
+        both.transform(read_further(later, both.kinds_).X).toarray(),
         np.column_stack([[5, 6], X.toarray()]),
     )
 
@@ -160,7 +160,7 @@ def test_many_columns_of_numbers():
     assert list(encoder.get_feature_names_out()) == [*names, "k_a", "k_b"]
     turned = frame[frame.columns[::-1]]
     np.testing.assert_array_equal(encoder.transform(turned), encoder.transform(frame))
-    assert set(column_kinds(encoder).items()) >= {("c7", "numbers"), ("k", "categories")}
+    assert set(encoder.kinds_.items()) >= {("c7", "numbers"), ("k", "categories")}
 
 
 PACKAGES = pd.DataFrame(
@@ -258,7 +258,7 @@ def test_texts_without_a_table(form):
 def test_missing_columns_are_named(later, message):
     encoder, _ = fitted(FIRST)
     with pytest.raises(ValueError, match=message):
-        read_further(pd.DataFrame(later), column_kinds(encoder))
+        read_further(pd.DataFrame(later), encoder.kinds_)
 
 
 @pytest.mark.parametrize(
@@ -300,7 +300,7 @@ def test_bad_cells_of_later_files_have_a_line(tmp_path, first, later, message):
     (tmp_path / f"a.{suffix}").write_text(first)
     (tmp_path / f"b.{suffix}").write_text(later)
     X = read_table(tmp_path / f"a.{suffix}", labels=["l"], encode=False).X
-    kinds = column_kinds(table_encoder(X).fit(X))
+    kinds = table_encoder(X).fit(X).kinds_
     with pytest.raises(ValueError) as caught:
         read_further(tmp_path / f"b.{suffix}", kinds)
     assert message in str(caught.value)
@@ -328,7 +328,7 @@ def test_parts_of_a_table_are_encoded_as_in_the_whole(data):
     assert tuple(encoder.get_feature_names_out()) == whole.feature_names
     rows = data.draw(st.lists(st.integers(0, n - 1), min_size=1))
     part = frame.iloc[rows][data.draw(st.permutations(list(frame.columns)))]
-    X = encoder.transform(read_further(part, column_kinds(encoder)).X)
+    X = encoder.transform(read_further(part, encoder.kinds_).X)
     X = X.toarray() if sparse.issparse(X) else X
     np.testing.assert_array_equal(X, whole.X.toarray()[rows])
 

@@ -120,7 +120,7 @@ CELLS = st.lists(
 
 
 @given(CELLS, st.booleans())
-@settings(max_examples=1500, deadline=None, derandomize=True)
+@settings(max_examples=800, deadline=None, derandomize=True)
 def test_what_reads_as_a_number_is_one_by_a_strict_grammar(text, comma):
     assert number_of(text, comma=comma) == twin(text, "," if comma else ".")
 
@@ -326,7 +326,7 @@ def test_the_order_of_days_and_months():
     new = pd.DataFrame({"b": ["05/06/2021"]})
     assert read_further(new, {"b": "dates"}, written=data.written).X["b"][0].month == 5
     assert read_further(new.assign(b="2021-06-05"), {"b": "dates"}).X["b"][0].month == 6
-    with pytest.raises(ValueError, match="order is clear, got only such as '03/04/2021'; say day"):
+    with pytest.raises(ValueError, match="order is clear, got only such as '03/04/2021'; set day"):
         dates(pd.DataFrame({"b": unclear}))
     with pytest.raises(ValueError, match="in one order, got '13/04/2021' and '04/13/2021'"):
         dates(pd.DataFrame({"a": ["13/04/2021", "04/13/2021"]}))
@@ -445,7 +445,7 @@ def test_vectors_beside_a_table(tmp_path):
     assert read_further(path, kinds, embeddings=E[::-1]).X.to_numpy().tolist() == [
         [1, 2, 3], [2, 0.5, 1]
     ]  # fmt: skip
-    with pytest.raises(ValueError, match="the table lacks the vectors .* give embeddings="):
+    with pytest.raises(ValueError, match="the model was trained with vectors: pass embeddings="):
         read_further(path, kinds)
     (tmp_path / "bad.npy").write_bytes(b"no array")
     np.save(tmp_path / "objects.npy", np.array([None, "a"]), allow_pickle=True)

@@ -123,17 +123,15 @@ def compare(
     Each learner uses one BLAS and OpenMP thread, so that results do not depend on ``n_jobs`` and
     times can be compared.
 
-    Stratified folds are fair between learners. If the features carry little information, the
-    measures are somewhat optimistic, because each test part has the label frequencies of its
-    training part. For the performance to expect on new rows, pass scikit-learn's
-    ``KFold(5, shuffle=True)``.
+    If the features carry little information, stratified folds are somewhat optimistic, because
+    each test part has the label frequencies of its training part. For the performance to expect on
+    new rows, pass scikit-learn's ``KFold(5, shuffle=True)``.
 
     Tables are encoded by :class:`~plurilabel.TableEncoder`, as in
     :func:`plurilabel.models.train`: the kinds of columns are determined from all rows, everything
     else is learned from the training rows. Learners that encode tables themselves, such as
-    :class:`~plurilabel.AutoClassifier` and pipelines with scikit-learn's encoders, get them
-    unchanged. Sparse labels with at most five million entries are passed as an array, since most
-    scikit-learn classifiers accept nothing else.
+    :class:`~plurilabel.AutoClassifier`, get them unchanged. Sparse labels of up to five million
+    entries are passed as an array, since most scikit-learn classifiers accept nothing else.
 
     Lazy learners with the default index share their neighbor searches: one search among the
     training rows and one for the test rows of each split, for the largest k. The time of the first
@@ -147,7 +145,8 @@ def compare(
     >>> from plurilabel import BRkNN, MLkNN, datasets
     >>> from plurilabel.evaluation import compare
     >>> data = datasets.make_multilabel(100, random_state=0)
-    >>> results = compare({"toy": data}, [MLkNN(5), BRkNN(5)], cv=2, measures=["ranking_loss"])
+    >>> results = compare(
+    ...     {"toy": data}, [MLkNN(5), BRkNN(5)], cv=2, measures=["ranking_loss"], n_jobs=None)
     >>> results
     Results: 1 dataset, 2 learners, 4 cells
     >>> results.means("ranking_loss").round(3)

@@ -34,14 +34,7 @@ from plurilabel.wrappers import AutoClassifier
 
 
 def named_learners(learners: Any) -> dict[str, Any]:
-    """Unfitted copies of learners by name, from any form that :func:`compare` accepts.
-
-    Examples
-    --------
-    >>> from plurilabel import BRkNN, MLkNN
-    >>> list(named_learners([MLkNN(7), MLkNN(9), BRkNN()]))
-    ['MLkNN(n_neighbors=7)', 'MLkNN(n_neighbors=9)', 'BRkNN']
-    """
+    """Unfitted copies of learners by name, from any form that :func:`compare` accepts."""
     if isinstance(learners, Mapping):
         table = {str(name): _learner(one) for name, one in learners.items()}
     elif isinstance(learners, str):
@@ -78,23 +71,13 @@ def _learner(given: Any) -> Any:
 
 
 def short_name(learner: Any) -> str:
-    """Name of a learner: its class, the steps of a pipeline, or the learner of a search.
-
-    Examples
-    --------
-    >>> from plurilabel.learners import make_learner
-    >>> short_name(make_learner("StandardScaler | MLkNN(n_neighbors=[5, 7])"))
-    'StandardScaler | MLkNN (search)'
-    """
+    """Name of a learner: its class, the steps of a pipeline, or the learner of a search."""
     if isinstance(learner, Pipeline):
         return " | ".join(short_name(step) for _, step in learner.steps)
     searched = hasattr(learner, "param_grid") or hasattr(learner, "param_distributions")
     if searched and hasattr(learner, "estimator"):
         return f"{short_name(learner.estimator)} (search)"
     return type(learner).__name__
-
-
-# tables ---------------------------------------------------------------------------------------
 
 
 def encoder_of(data: Dataset, words: Any = None) -> TableEncoder | None:
@@ -138,19 +121,8 @@ def _takes_words(part: Any) -> bool:
     return bool(tags.input_tags.string or tags.input_tags.categorical or tags.no_validation)
 
 
-# datasets ------------------------------------------------------------------------------------
-
-
 def named_datasets(given: Any) -> dict[str, Dataset]:
-    """Datasets by name, from any form that :func:`compare` accepts.
-
-    Examples
-    --------
-    >>> named_datasets("digits")
-    {'digits': Dataset 'digits': 1797 instances, 64 features, 7 labels}
-    >>> list(named_datasets([([[0.0], [1.0]], [[1, 0], [0, 1]])]))
-    ['data']
-    """
+    """Datasets by name, from any form that :func:`compare` accepts."""
     table: dict[str, Dataset] = {}
     if isinstance(given, Mapping):
         table = {str(name): _dataset(one, str(name)) for name, one in given.items()}
@@ -199,9 +171,6 @@ def _dataset(given: Any, name: str) -> Dataset:
     features = column_names(X) or [f"feature{j}" for j in range(X.shape[1])]
     label_names = names_or_default(column_names(Y), labels.shape[1])
     return Dataset(X, labels, tuple(features), tuple(label_names), name=name)
-
-
-# splits ---------------------------------------------------------------------------------------
 
 
 class Split(NamedTuple):

@@ -180,19 +180,8 @@ class Place:
         return next(found, "parameters or packages that differ where they are not shown in full")
 
 
-# files ---------------------------------------------------------------------------------------
-
-
 def safe_name(name: str) -> str:
-    """A file name: plain names are unchanged, others are shortened, cleaned and made unique.
-
-    Examples
-    --------
-    >>> safe_name("ML-kNN")
-    'ML-kNN'
-    >>> safe_name("MLkNN(n_neighbors=7)")
-    'MLkNN_n_neighbors=7_-3710ab9e'
-    """
+    """A file name: plain names are unchanged, others are shortened, cleaned and made unique."""
     clean = re.sub(r"[^A-Za-z0-9._+=-]", "_", name)[:60]
     # names of devices are reserved on Windows, with any suffix
     device = re.fullmatch(r"(?i)(con|prn|aux|nul|com\d|lpt\d)(\..*)?", clean)
@@ -202,7 +191,6 @@ def safe_name(name: str) -> str:
 
 
 def cell_path(folder: str | os.PathLike[str], cell: Mapping[str, Any]) -> Path:
-    """The file of a cell, by its dataset, learner, repeat and fold."""
     place = Path(folder, "cells", safe_name(cell["dataset"]), safe_name(cell["learner"]))
     return place / f"{cell['repeat']}-{cell['fold']}.json"
 

@@ -60,7 +60,7 @@ def run_units(
     """Run each unit in one of several worker processes.
 
     If a learner takes too long or ends its process, its cell holds the error, and the rest of the
-    unit goes to a new process. When this generator ends, for whatever reason, so do all workers.
+    unit goes to a new process. All workers end with this generator.
     """
     waiting, numbers = deque(units), count()
     workers: list[Worker] = []
@@ -145,7 +145,6 @@ class Worker:
             self.process.stdin.flush()
 
     def begin(self, number: int, time_limit: float | None) -> None:
-        """A learner of the unit has started."""
         self.current = number
         self.deadline = inf if time_limit is None else monotonic() + time_limit
 
@@ -158,11 +157,9 @@ class Worker:
         return number
 
     def is_over(self) -> bool:
-        """Whether the process has ended or is overdue."""
         return self.process.poll() is not None or monotonic() > self.deadline
 
     def stop(self) -> None:
-        """End the process and its children."""
         self.is_late = self.process.poll() is None
         # joblib's resource tracker ignores SIGTERM and cleans up after the others
         end = monotonic() + 2
@@ -210,7 +207,6 @@ class Worker:
         }
 
     def last_words(self) -> str:
-        """The end of the error output of the process."""
         words, _, _ = self.words.read_text(errors="replace").partition("\nExtension modules:")
         return words.strip()[-4000:]
 

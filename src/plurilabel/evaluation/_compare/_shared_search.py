@@ -59,7 +59,6 @@ class SearchCache:
         return sum(self._used.values())
 
     def index(self, metric: Any, n_jobs: int | None, digest: str, X: Any) -> ExactIndex:
-        """An index fitted on X."""
         size = X.data.nbytes + X.indices.nbytes if sparse.issparse(X) else X.nbytes
         make = ExactIndex(metric, n_jobs=n_jobs).fit
         with self._lock:
@@ -117,7 +116,6 @@ class SharedIndex(BaseEstimator):
         return self.__sklearn_clone__()
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
-        """Take the training points."""
         self.digest_ = digest_of(X)
         self.index_ = self.cache.index(self.metric, self.n_jobs, self.digest_, X)
         return self

@@ -185,9 +185,6 @@ def _sentence(error: Any) -> str:
     return shortened(f"{type(error).__name__}: {text}" if text else type(error).__name__, 500)
 
 
-# data ----------------------------------------------------------------------------------------
-
-
 @lru_cache(maxsize=1)
 def _load(path: str) -> Any:
     return joblib.load(path, mmap_mode="r")
@@ -205,9 +202,6 @@ def _labels(Y: Any, rows: Any) -> Any:
     labels = _rows(Y, rows)
     small = labels.shape[0] * labels.shape[1] <= MOST_ENTRIES
     return labels.toarray() if sparse.issparse(labels) and small else labels
-
-
-# memory --------------------------------------------------------------------------------------
 
 
 def _reset_peak() -> bool:
@@ -231,9 +225,6 @@ def _peak_mb() -> float | None:
         return None
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return round(peak / (2**20 if sys.platform == "darwin" else 2**10), 1)
-
-
-# the process ---------------------------------------------------------------------------------
 
 
 def main() -> None:

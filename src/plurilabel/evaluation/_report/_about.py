@@ -62,7 +62,6 @@ def _facts(results: Results, failed: int) -> list[tuple[str, str]]:
 
 
 def _protocol(results: Results) -> str:
-    """How the data were split."""
     protocol = results.plan["protocol"]
     cv, repeats = str(protocol.get("cv") or ""), int(protocol.get("repeats") or 1)
     said = f"{cv}-fold cross-validation" if cv.isdecimal() else cv.replace("holdout", "hold-out")

@@ -119,11 +119,7 @@ class Chart:
                     break
 
 
-# the charts of a comparison -------------------------------------------------------------------
-
-
 def charts(findings: Findings, dataset: str) -> list[Chart]:
-    """All charts of a dataset."""
     return time_against_quality(findings, dataset) + frequency_against_recall(findings, dataset)
 
 
@@ -224,11 +220,7 @@ def shown_labels(counts: Array, most: int = MOST_LABELS) -> NDArray[np.intp]:
     return order if len(order) <= most else order[evenly(len(order), most)]
 
 
-# axes and texts -------------------------------------------------------------------------------
-
-
 def evenly(n: int, most: int) -> NDArray[np.intp]:
-    """Evenly spaced indices of n items."""
     return np.linspace(0, n - 1, most).round().astype(int)
 
 

@@ -137,9 +137,6 @@ class Findings:
         }
 
 
-# tables --------------------------------------------------------------------------------------
-
-
 def _values(t: MeasureTable) -> list[list[Value]]:
     """The text of every cell, with three digits of a typical value, by dataset and learner."""
     typical = np.median(np.abs(t.means[np.isfinite(t.means)])) or 1.0
@@ -218,9 +215,6 @@ def _by_dataset(findings: Findings, t: MeasureTable, values: list[list[Value]]) 
     return ResultTable(t.measure, t.title, t.arrow, columns, rows, t in findings.headlines)
 
 
-# tests over datasets ---------------------------------------------------------------------------
-
-
 def _over_datasets(results: Results, t: MeasureTable) -> OverDatasets | None:
     """Friedman's, Nemenyi's and Wilcoxon's tests; None if there are too few results."""
     datasets = np.asarray(np.isfinite(t.ranks).any(axis=1))
@@ -275,9 +269,6 @@ def _pairs_sentence(w: Comparisons) -> str:
     more = f"; and {len(better) - 12} more" if len(better) > 12 else ""
     found = f"{len(better)} of {pairs}: {'; '.join(better[:12])}{more}"
     return f"{test} finds a significant difference in {found}."
-
-
-# sentences -------------------------------------------------------------------------------------
 
 
 def headline(findings: Findings) -> str:

@@ -66,11 +66,10 @@ def write_report(
 ) -> dict[str, Path]:
     """Write the results of a comparison as ``report.html``, ``.md``, ``.tex`` and ``.csv``.
 
-    The HTML page is self-contained: which learner is best in which measure, tables that mark the
-    best learners and those not significantly worse, ranks and tests, plots, descriptions of the
-    data, failures, and how to reproduce the results. The LaTeX file has tables for ``\\input``;
-    the CSV file has one row per dataset, learner and measure. All but CSV need jinja2
-    (``pip install 'plurilabel[cli]'``).
+    The HTML page is self-contained: the best learners by measure and those not significantly
+    worse, ranks and tests, plots, descriptions of the data, failures, and how to reproduce the
+    results. The LaTeX file has tables for ``\\input``; the CSV file has one row per dataset,
+    learner and measure. All but CSV need jinja2 (``pip install 'plurilabel[cli]'``).
 
     On a dataset with several folds, each learner is compared with the best by
     :func:`~plurilabel.evaluation.corrected_resampled_t` with Holm's correction, at 0.05. With five
@@ -157,7 +156,6 @@ def write_files(place: Path, texts: Mapping[str, str]) -> dict[str, Path]:
 
 
 def write_html(path: str | os.PathLike[str], page: str, shown: dict[str, Any]) -> Path:
-    """Write a page from its template."""
     return _write(Path(path), html_page(page, shown))
 
 
@@ -175,7 +173,6 @@ def html_page(page: str, shown: dict[str, Any]) -> str:
 
 @cache
 def _template(name: str, page: str = "report") -> Template:
-    """The template of a page in a format."""
     jinja2 = import_extra("jinja2", "a report", "cli")
     options: dict[str, Any] = {"autoescape": name == "html"}
     if name == "tex":  # braces belong to TeX

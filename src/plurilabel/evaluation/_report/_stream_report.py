@@ -71,7 +71,6 @@ def write_stream_report(
 
 
 def _shown(results: StreamResults, title: str | None) -> dict[str, Any]:
-    """The variables of the template."""
     headlines = [name for name in HEADLINES if name in results.measures] or results.measures[:6]
     others = [name for name in results.measures if name not in headlines]
     plan, protocol = results.plan, results.plan["protocol"]

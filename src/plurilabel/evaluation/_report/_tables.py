@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,85 +25,33 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class MeasureTable:
-    """A measure of every learner on every dataset.
+    """A measure of every learner on every dataset: arrays of shape (datasets, learners).
 
-    Attributes
-    ----------
-    measure, title, arrow : str
-        Its name, its name in prose, and ↑ if greater is better, otherwise ↓.
-    greater_is_better : bool
-    absent : ndarray of str of shape (datasets, learners)
-        Text for cells without a value: "failed", "not run", or "–" where the measure is undefined.
-    means, deviations : ndarray of shape (datasets, learners)
-        Over the splits; NaN where there are no values.
-    counts : ndarray of shape (datasets, learners)
-        Number of splits with a value.
-    splits : ndarray of shape (datasets,)
-        Number of splits in which any learner has a value.
-    ranks : ndarray of shape (datasets, learners)
-        Within each dataset; NaN for learners without a value in every split.
-    average_ranks : ndarray of shape (learners,)
-        Over the datasets with results, among the learners that have results on all of these; NaN
-        for the others. A learner that fails once is not ranked, but does not cost the others a
-        dataset.
-    best, close : ndarray of bool of shape (datasets, learners)
-        The best learners of each dataset, and those not significantly worse: by the corrected
-        resampled t-test against the best over the folds, with Holm's correction, at 0.05.
+    ``average_ranks``, of shape (learners,), are over the datasets with results, among the learners
+    that have results on all of these, and NaN for the others: a learner that fails once is not
+    ranked, but does not cost the others a dataset. ``close`` are the learners that are not
+    significantly worse than the best of a dataset: by the corrected resampled t-test over the
+    folds, with Holm's correction, at 0.05.
     """
 
     measure: str
     title: str
     arrow: str
     greater_is_better: bool
-    absent: NDArray[np.str_]
-    means: Array
+    absent: NDArray[np.str_]  # text for cells without a value
+    means: Array  # over the splits; NaN without values
     deviations: Array
-    counts: NDArray[np.intp]
-    splits: NDArray[np.intp]
-    ranks: Array
+    counts: NDArray[np.intp]  # number of splits with a value
+    splits: NDArray[np.intp]  # (datasets,), number of splits in which any learner has a value
+    ranks: Array  # NaN for learners without a value in every split
     average_ranks: Array
     best: NDArray[np.bool_]
     close: NDArray[np.bool_]
 
 
-def measure_tables(
-    results: Results, measures: Sequence[str] | None = None
-) -> dict[str, MeasureTable]:
-    """Tables of a comparison: means, deviations, ranks, and the best of each dataset.
-
-    Parameters
-    ----------
-    results : Results
-    measures : sequence of str, optional
-        By default all measures of the comparison.
-
-    Returns
-    -------
-    dict of str to MeasureTable
-        By measure.
-
-    Examples
-    --------
-    >>> from plurilabel.evaluation import Results, measure_tables
-    >>> plan = {"protocol": {"measures": ["hamming_loss"]}, "datasets": {"toy": {}},
-    ...         "learners": {"MLkNN": {}, "BRkNN": {}, "HOMER": {}}}
-    >>> cells = [
-    ...     {"dataset": "toy", "learner": learner, "repeat": 0, "fold": fold, "status": "ok",
-    ...      "scores": {"hamming_loss": loss}}
-    ...     for learner, values in {"MLkNN": (0.3, 0.1), "BRkNN": (0.4, 0.2)}.items()
-    ...     for fold, loss in enumerate(values)
-    ... ]
-    >>> table = measure_tables(Results(plan, cells))["hamming_loss"]
-    >>> print(f"{table.title} {table.arrow}")
-    Hamming loss ↓
-    >>> table.means
-    array([[0.2, 0.3, nan]])
-    >>> table.best
-    array([[ True, False, False]])
-    >>> print(table.absent[0, 2])
-    not run
-    """
-    names = list(results.measures if measures is None else measures)
+def measure_tables(results: Results) -> dict[str, MeasureTable]:
+    """The tables of a comparison, by measure."""
+    names = results.measures
     if not names:
         return {}
     # all measures at once: (measures, datasets, learners, splits)

@@ -1,4 +1,4 @@
-"""CSV files: read by pandas, and looked through by the csv module where pandas guesses."""
+"""CSV files: read by pandas, and inspected by the csv module where pandas guesses."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class CsvSource:
     encoding: str  # UTF-16 if the file begins with its mark, else UTF-8
     sep: str
     has_sep_line: bool  # the first line only names the separator, sep=;, as Excel writes it
-    first: list[Record]  # the header and the first row, as far as they are there
+    first: list[Record]  # the header and the first row, if any
 
     def records(self, *, strict: bool = False) -> Iterator[Record]:
         """Records that are not blank, each with the line on which it starts."""
@@ -44,7 +44,6 @@ class CsvSource:
                 raise not_utf8(self.path) from None
 
     def header(self) -> list[str]:
-        """Names of the columns."""
         if not self.first:
             raise FileFormatError(self.path, None, "expected a line with column names, got none")
         line, names = self.first[0]
@@ -52,11 +51,11 @@ class CsvSource:
         return column_names(names, self.path, line)
 
     def read(self, as_text: set[str], decimal: str | None = None) -> Frame:
-        """The whole file; columns ``as_text`` stay text.
+        """Read the whole file; the columns ``as_text`` stay text.
 
-        Without ``decimal``, a file in which one column shows decimal commas is read again with
-        them. Then ``1.234`` may be a number of thousands, which was read as a decimal one: such
-        columns are left as text. Those that can only have points keep the first reading.
+        Without ``decimal``, the file is read again with decimal commas if a column has them. A
+        column with values such as ``1.234`` then stays text, since these may be thousands, unless
+        its values can only have decimal points.
         """
         frame = self._read(as_text, decimal or ".")
         names = frame.columns.tolist()
@@ -135,7 +134,7 @@ def sniff(path: AnyPath, sep: str | None = None) -> CsvSource:
 
 
 def _separator(path: str, tries: Sequence[Iterator[str]]) -> str:
-    """The separator that makes rows of equal length; if several do, that with most columns."""
+    """The separator for which all rows have equal length, and the most columns."""
     best, most = ",", 1
     for sep, lines in zip(SEPARATORS, tries):
         try:
@@ -148,9 +147,9 @@ def _separator(path: str, tries: Sequence[Iterator[str]]) -> str:
 
 
 def header_separator(header: str, wanted: set[str]) -> str:
-    """The separator that makes most columns of a header, among them the wanted ones if possible.
+    """The separator of a stream, of which only the header is known.
 
-    For streams, of which only the header is known.
+    It gives the most columns, including the wanted ones if possible.
     """
     columns = {sep: next(csv.reader([header], delimiter=sep), list[str]()) for sep in SEPARATORS}
     return max(SEPARATORS, key=lambda sep: (wanted <= {*columns[sep]}, len(columns[sep])))

@@ -1,4 +1,4 @@
-"""embed_table: a column of text as vectors, in a file."""
+"""Encode a column of text as vectors, in a file."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ def embed_table(
     encoder: str | TextEncoder = "static",
     name: str = "vector",
 ) -> tuple[int, int]:
-    """Write a table with the vectors of its texts in place of the texts, as Parquet.
+    """Encode the texts of a table as vectors, and write the table as Parquet.
 
-    The vectors are a column of lists of numbers, which :func:`read_table` and every command read
-    as features. The file appears whole or not at all.
+    The column of texts is replaced by lists of numbers, which :func:`read_table` and all commands
+    read as features. The file is written atomically.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ def embed_table(
     out : path
         Parquet file to write.
     encoder : str or encoder of :mod:`plurilabel.text`, default="static"
-        By a name as :func:`plurilabel.text.make_encoder` takes it. It is fitted here.
+        An encoder, which is fitted, or a name for :func:`plurilabel.text.make_encoder`.
     name : str, default="vector"
         Name of the new column.
 
@@ -68,7 +68,7 @@ def embed_table(
         raise ValueError(f"text names {text!r}, but the columns are {columns}")
     others = frame.drop(columns=[text])
     if name in others.columns:
-        raise ValueError(f"name must be that of a new column, got {name!r}")
+        raise ValueError(f"name must not be the name of another column, got {name!r}")
     found = make_encoder(encoder) if isinstance(encoder, str) else encoder
     vectors = np.asarray(found.fit_transform(frame[text]), dtype=np.float32)
     n, d = vectors.shape

@@ -1,4 +1,4 @@
-"""From typed columns to numbers: scikit-learn's own encoders, chosen by the kind of a column."""
+"""Encode typed columns as numbers, with scikit-learn's encoders for each kind of column."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def column_transformer(
     for name, kind in kinds.items():
         if kind != "text":
             columns["declared" if hasattr(frame[name], "cat") else kind].append(name)
-    # beside words, thousands of columns mostly of zeros
+    # with words, there are thousands of columns, mostly of zeros
     options: dict[str, Any] = {"sparse_output": bool(texts) and not is_dense(words)}
     declared = [
         [*frame[name].cat.categories, *([np.nan] if frame[name].isna().any() else [])]
@@ -62,12 +62,12 @@ def column_transformer(
 
 
 def is_dense(words: Any) -> bool:
-    """Whether a transformer of texts makes dense vectors: an encoder, and not counts of words."""
+    """Whether a transformer of texts makes dense vectors instead of word counts."""
     return isinstance(words, TextEncoder)
 
 
 def _text_parts(texts: list[str]) -> list[str]:
-    """Names for the encoders of columns of text: scikit-learn takes none with two underscores."""
+    """Names for the encoders of text columns; scikit-learn rejects double underscores."""
     if len(texts) == 1:
         return ["text"]
     names = [f"text {name.replace('__', '_')}" for name in texts]
@@ -77,29 +77,12 @@ def _text_parts(texts: list[str]) -> list[str]:
 
 
 def imputer() -> SimpleImputer:
-    """Fill missing values with the median; with 0 where a column has no value at all.
-
-    Examples
-    --------
-    >>> imputer().fit_transform([[1.0, None], [None, None], [5.0, None]])
-    array([[1., 0.],
-           [3., 0.],
-           [5., 0.]])
-    """
+    """Impute missing values by the median, or by 0 in columns without any value."""
     return SimpleImputer(strategy="median", keep_empty_features=True)
 
 
 def uncentred(learner: Any) -> bool:
-    """Set ``with_mean=False`` in all scalers, for sparse features; returns whether any changed.
-
-    Examples
-    --------
-    >>> from plurilabel.io.shared import uncentred
-    >>> from plurilabel.learners import make_learner
-    >>> learner = make_learner("StandardScaler | MLkNN")
-    >>> uncentred(learner), learner[0]
-    (True, StandardScaler(with_mean=False))
-    """
+    """Set ``with_mean=False`` in all scalers, for sparse features; return whether any changed."""
     scalers = [part for part in learner.get_params().values() if isinstance(part, StandardScaler)]
     centred = [scaler for scaler in scalers if scaler.with_mean]
     for scaler in centred:
@@ -116,24 +99,24 @@ def word_features(
     encoder: str | TextEncoder | None = None,
     sublinear: bool = False,
 ) -> Any:
-    """Make a transformer of texts, for ``words`` of :func:`table_encoder`.
+    """Make a transformer of texts, for the parameter ``words`` of :func:`table_encoder`.
 
     Parameters
     ----------
     ngrams : int, default=1
-        Sequences of up to so many words are features, too.
+        Maximum length of the sequences of words that are features.
     stop_words : "english" or sequence of str, default=None
         Words to ignore; "english" stands for scikit-learn's list.
     min_count : int, default=1
-        Words that occur in fewer rows are ignored.
+        Words in fewer rows are ignored.
     subwords : bool, default=False
-        Whether parts of words, of 3 to 5 letters, are features, too.
+        Whether to add parts of words, of 3 to 5 letters.
     encoder : str or encoder of :mod:`plurilabel.text`, default=None
-        Vectors in place of words, by a name as :func:`plurilabel.text.make_encoder` takes it.
-        ``"tfidf+"`` before the name for both beside each other; other parameters are for the
-        words, and need that.
+        Encodes texts as vectors instead of words: an encoder, or a name for
+        :func:`plurilabel.text.make_encoder`. With the prefix ``"tfidf+"``, words are features,
+        too; the other parameters are only for words.
     sublinear : bool, default=False
-        Whether a word that occurs k times in a text counts 1 + log k instead of k.
+        Whether to replace a term frequency k by 1 + log k.
 
     Returns
     -------
@@ -169,20 +152,18 @@ def word_features(
     return FeatureUnion(every) if len(every) > 1 else words
 
 
-# dates ------------------------------------------------------------------------------------------
-
 # names of the numbers of a date; those on a circle have two
 _CIRCLES = {"season": 365.2425, "weekday": 7.0, "hour": 24.0}
 
 
 class DateEncoder(TransformerMixin, BaseEstimator):
-    """Columns of dates as numbers: the year, and the season, weekday and hour on circles.
+    """Encode dates as numbers: the year, and the season, weekday and hour on circles.
 
-    The year is a decimal number, 2021.5 in the middle of 2021, for trends. Season (day of the
-    year), weekday and hour are points on circles, with a sine and a cosine, so that December is as
-    close to January as to November. A linear model can then tell any one weekday, and any run of
-    months or hours, from all others. Circles on which all training rows have the same place, such
-    as the hour of dates without a time, are left out. A missing date gives missing numbers.
+    The year is a decimal number, such as 2021.5 in the middle of 2021. Season (day of the year),
+    weekday and hour are encoded by a sine and a cosine, so that December is as close to January as
+    to November, and a linear model can separate any weekday or range of months or hours from the
+    others. Circles that do not vary in training, such as the hour of dates without a time, are
+    left out. A missing date gives missing numbers.
 
     Attributes
     ----------
@@ -190,7 +171,7 @@ class DateEncoder(TransformerMixin, BaseEstimator):
         Columns of the data frame that it was fitted on.
     n_features_in_ : int
     varies_ : ndarray of shape (n_features_in_, 3)
-        For each column, whether the circles of season, weekday and hour are used, as 0 and 1.
+        For each column, whether season, weekday and hour are used, as 0 and 1.
 
     See Also
     --------
@@ -214,13 +195,7 @@ class DateEncoder(TransformerMixin, BaseEstimator):
     }
 
     def fit(self, X: Any, y: Any = None) -> DateEncoder:  # noqa: ARG002
-        """Find out which circles vary.
-
-        Parameters
-        ----------
-        X : pandas data frame of columns of dates
-        y : ignored
-        """
+        """Determine which circles vary in a data frame of dates."""
         varies = np.zeros((X.shape[1], len(_CIRCLES)), dtype=np.int8)
         for j, name in enumerate(X.columns):
             places = _places(_days(X[name], name))
@@ -232,16 +207,7 @@ class DateEncoder(TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, X: Any) -> NDArray[np.float64]:
-        """Dates as numbers.
-
-        Parameters
-        ----------
-        X : pandas data frame with the columns of the fit
-
-        Returns
-        -------
-        ndarray of shape (n, numbers)
-        """
+        """Encode a data frame with the columns of ``fit``, as an array of shape (n, numbers)."""
         check_is_fitted(self)
         columns = []
         for name, varies in zip(self.feature_names_in_, self.varies_):
@@ -265,14 +231,7 @@ class DateEncoder(TransformerMixin, BaseEstimator):
 
 
 def date_numbers(date: datetime, *, with_hour: bool) -> dict[str, float]:
-    """The numbers of one date, by the names that the encoder gives them after the column.
-
-    Examples
-    --------
-    >>> found = date_numbers(datetime(2021, 7, 2), with_hour=False)
-    >>> list(found), round(found["year"], 1)
-    (['year', 'season_sin', 'season_cos', 'weekday_sin', 'weekday_cos'], 2021.5)
-    """
+    """The numbers of one date, by the suffixes of the encoder's feature names."""
     places = _places(np.array([date], dtype="datetime64[s]"))
     found = {"year": float(places["year"][0])}
     for circle, length in _CIRCLES.items():

@@ -30,7 +30,7 @@ def _read_excel(path: AnyPath, sheet: str | None, _: Any, as_text: set[str]) -> 
                 there = listed([repr(name) for name in names], 10)
                 raise FileFormatError(path, None, f"it has the sheets {there}: choose with sheet=")
             options = {"sheet_name": sheet or 0, "keep_default_na": False, "na_values": [""]}
-            # pandas numbers names that occur twice or are empty: these are as they are written
+            # pandas renames duplicate and empty names: read the original ones
             first = pd.read_excel(book, header=None, nrows=1, dtype=object, **options)
             check_columns(path, 1, first.shape[1])
             cells = first.to_numpy().ravel().tolist()

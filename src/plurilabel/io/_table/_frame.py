@@ -7,11 +7,11 @@ import os
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from importlib import import_module
 from typing import Any, BinaryIO
 
 import numpy as np
 
+from plurilabel._core.compat import import_extra
 from plurilabel._core.records import json_bytes
 from plurilabel._core.words import first_repeated, is_unicode, listed
 from plurilabel.io._files import (
@@ -34,13 +34,8 @@ VECTORS = "embeddings"
 
 
 def table_module(name: str) -> Any:
-    """Import pandas or pyarrow, which come with an extra."""
-    try:
-        return import_module(name)
-    except ImportError:
-        package = name.partition(".")[0]
-        problem = f"tables need {package}: install it with `pip install plurilabel[table]`"
-        raise ImportError(problem) from None
+    """Import pandas or pyarrow."""
+    return import_extra(name, "a table", "table")
 
 
 def table_format(path: AnyPath, given: str | None = None) -> Format:
@@ -53,8 +48,8 @@ def table_format(path: AnyPath, given: str | None = None) -> Format:
     if kind not in tables:
         suffixes = listed([format.suffixes[0] for format in tables.values()])
         raise ValueError(
-            f"the format of {os.fspath(path)!r} does not show in its name: expected one of "
-            f"{suffixes}, or format= one of {names}"
+            f"the format of {os.fspath(path)!r} is unknown: the name must end in {suffixes}, or "
+            f"format= must be one of {names}"
         )
     return tables[kind]
 
@@ -68,7 +63,7 @@ class CellError(ValueError):
 
 
 def column_names(columns: Iterable[Any], path: AnyPath | None, line: int | None) -> list[str]:
-    """Names of columns as text; those that occur twice or cannot be looked up are refused."""
+    """Column names as text; duplicates and names that pandas cannot look up are rejected."""
     names = [str(name).strip() for name in columns]
     if (twice := first_repeated(names)) is not None:
         problem = f"expected each column name once, got {twice!r} twice"
@@ -85,9 +80,9 @@ def column_names(columns: Iterable[Any], path: AnyPath | None, line: int | None)
 
 
 class Frame:
-    """A data frame with unique text names, and where its rows stand in a file, if it is from one.
+    """A data frame with unique column names, and the positions of its rows in the file, if any.
 
-    ``commas`` are the columns of a CSV file in which a comma separates the decimals.
+    ``commas`` are the columns of a CSV file with a decimal comma.
     """
 
     def __init__(
@@ -113,7 +108,7 @@ class Frame:
 
     @contextmanager
     def located(self) -> Iterator[None]:
-        """Errors of cells get file and line, or the row of a data frame."""
+        """Add file and line, or the row of a data frame, to errors about cells."""
         try:
             if not len(self.frame):
                 raise CellError("", None, "expected at least one row, got none")
@@ -232,13 +227,10 @@ def _npy_array(path: str) -> Any:
 
 
 def check_columns(path: AnyPath, line: int | None, n: int) -> None:
-    """Refuse a table that would take minutes: pandas and the encoders go column by column."""
+    """Reject a table that would take minutes: pandas and the encoders go column by column."""
     if n > MOST_COLUMNS:
         problem = f"expected at most {MOST_COLUMNS:,} columns in a table, got {n:,}; for more "
         raise FileFormatError(path, line, f"{problem}features there are LIBSVM and XMC files")
-
-
-# JSON -------------------------------------------------------------------------------------------
 
 
 def _read_json(path: AnyPath, *_: Any) -> Frame:
@@ -246,15 +238,7 @@ def _read_json(path: AnyPath, *_: Any) -> Frame:
     if _is_json_lines(path):
         return _read_json_lines(path)
     with opened(path) as stream:
-        content = stream.read()
-    try:
-        text = content.decode("utf-8-sig")
-        records = json.loads(text, object_pairs_hook=_each_key_once)
-    except UnicodeDecodeError:
-        raise not_utf8(path) from None
-    except (ValueError, RecursionError) as error:
-        raise FileFormatError(path, None, f"expected an array of JSON, got {error}") from None
-    check_escapes(path, 1, text)
+        records = _parsed(path, None, stream.read(), "an array of JSON")
     if isinstance(records, dict) and _are_columns(records):
         records = _rows_of(path, records)
     expected = "expected an array of JSON objects"
@@ -299,17 +283,10 @@ def _read_json_lines(path: AnyPath, *_: Any) -> Frame:
         for line, content in enumerate(stream, 1):
             if not content.strip():
                 continue
-            try:
-                text = content.decode("utf-8-sig")
-                record = json.loads(text, object_pairs_hook=_each_key_once)
-            except UnicodeDecodeError:
-                raise not_utf8(path) from None
-            except (ValueError, RecursionError) as error:
-                raise FileFormatError(path, line, f"expected a JSON object, got {error}") from None
+            record = _parsed(path, line, content, "a JSON object")
             if not isinstance(record, dict):
                 got = type(record).__name__
                 raise FileFormatError(path, line, f"expected a JSON object, got a {got}")
-            check_escapes(path, line, text)
             records.append(record)
             lines.append(line)
             names.update(record)
@@ -317,12 +294,24 @@ def _read_json_lines(path: AnyPath, *_: Any) -> Frame:
     return Frame(table_module("pandas").DataFrame(records), path, lines.__getitem__)
 
 
+def _parsed(path: AnyPath, line: int | None, content: bytes, expected: str) -> Any:
+    try:
+        text = content.decode("utf-8-sig")
+        found = json.loads(text, object_pairs_hook=_each_key_once)
+    except UnicodeDecodeError:
+        raise not_utf8(path) from None
+    except (ValueError, RecursionError) as error:
+        raise FileFormatError(path, line, f"expected {expected}, got {error}") from None
+    check_escapes(path, line or 1, text)
+    return found
+
+
 # an escape of JSON: a pair of surrogates, half of one, or any other
 _ESCAPE = re.compile(r"\\(?:u[dD][89abAB]..\\u[dD][c-fC-F]..|(u[dD][89a-fA-F]..)|.)", re.DOTALL)
 
 
 def check_escapes(path: AnyPath, line: int, text: str) -> None:
-    """Refuse half of a pair of surrogates, which neither pandas nor a file could hold."""
+    """Reject lone surrogates, which neither pandas nor a file can hold."""
     found = (match for match in _ESCAPE.finditer(text) if match[1])
     if "\\u" in text and (half := next(found, None)) is not None:
         line += text.count("\n", 0, half.start())
@@ -331,7 +320,7 @@ def check_escapes(path: AnyPath, line: int, text: str) -> None:
 
 
 def _check_keys(path: AnyPath, line: int | None, rows: int, keys: int) -> None:
-    """Refuse what would not fit: a table has every column in every row."""
+    """Reject a table that would not fit into memory, since it has every column in every row."""
     check_columns(path, line, keys)
     if 8 * rows * keys > (limit := most_unpacked(os.path.getsize(path))):
         problem = f"{rows:,} rows so far have {keys:,} different keys, "
@@ -359,9 +348,6 @@ def _json_lines_writer(stream: BinaryIO, *_: Any) -> Iterator[Callable[[Any], ob
             yield json_bytes(record, default=str) + b"\n"
 
     yield lambda frame: stream.writelines(lines(frame))
-
-
-# Parquet ----------------------------------------------------------------------------------------
 
 
 def _read_parquet(path: AnyPath, *_: Any) -> Frame:

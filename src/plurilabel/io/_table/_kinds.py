@@ -1,4 +1,4 @@
-"""Kinds of feature columns: found out, or as in a first table; each with the type of its kind."""
+"""Kinds of feature columns, detected or as in a first table, and conversion to their types."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ from plurilabel.io._table._notation import (
 NUMBERS = (Real, Decimal, np.bool_)
 # false and true, no and yes, ...: a column of two such words is a column of 0 and 1
 PAIRS = [set(pair) for pair in zip(list(NO_YES)[::2], list(NO_YES)[1::2])]
-# beyond these, too, a column of text is taken for free text, not for categories
-MANY_CATEGORIES = 20  # if more than half of the rows have one of their own
+# beyond these, a text column is free text instead of categories
+MANY_CATEGORIES = 20  # if there are more than half as many as rows
 LONGEST_CATEGORY = 60
 
-# how the numbers or dates of a column are written, where that is not the usual way
+# unusual notation of the numbers or dates of a column
 COMMA = "decimal comma"
 _ORDERS = {None: None, True: "day first", False: "month first"}
 
@@ -75,12 +75,12 @@ def as_floats(series: Any) -> NDArray[np.float64] | None:
 
 
 def text_of(cell: Any) -> str:
-    """A cell as it would stand in a CSV file: 3.0 in a column with gaps was 3."""
+    """A cell as in a CSV file: 3.0 in a column with gaps was 3."""
     return str(int(cell) if isinstance(cell, float) and cell.is_integer() else cell)
 
 
 def shown(cell: Any) -> str:
-    """A cell as error messages show it."""
+    """A cell for error messages."""
     text = "an empty cell" if cell is None else repr(cell)
     return text if len(text) <= 50 else text[:47] + "..."
 
@@ -98,24 +98,14 @@ def _kind(cell: Any) -> str:
 class Typed(NamedTuple):
     """Typed columns of a table.
 
-    Attributes
-    ----------
-    frame : pandas data frame
-        Numbers are float64, dates are datetime64, categories are text with NaN where missing, or
-        of pandas' categorical type where they were, texts are text, and a column of lists is a
-        column for each number.
-    kinds : dict of str to {"numbers", "dates", "categories", "text"}
-        For each column of ``frame``.
-    written : dict of str to str
-        How the numbers or dates of a column are written, for :func:`typed_like`.
-    left_out : dict of str to str
-        Columns that identify rows, each with what shows it.
+    In ``frame``, numbers are float64, dates datetime64, categories text or NaN, or pandas'
+    categorical type as given, and lists have a column for each number.
     """
 
     frame: Any
-    kinds: dict[str, str]
-    written: dict[str, str]
-    left_out: dict[str, str]
+    kinds: dict[str, str]  # "numbers", "dates", "categories" or "text", by column of the frame
+    written: dict[str, str]  # notation of numbers or dates by column, for typed_like
+    left_out: dict[str, str]  # columns that identify rows, with the reason
 
 
 def typed_frame(
@@ -128,10 +118,10 @@ def typed_frame(
     day_first: bool | None = None,
     wanted: Container[str] = (),
 ) -> Typed:
-    """The features of a table, with the kinds that they show.
+    """Detect the kinds of the feature columns of a table, and convert them.
 
-    ``commas`` are columns with a decimal comma unless they show otherwise, ``wanted`` are used
-    even if they identify rows.
+    ``commas`` are columns with a decimal comma, unless their values say otherwise; ``wanted`` are
+    used even if they identify rows.
     """
     parts: list[dict[str, Any]] = []
     kinds: dict[str, str] = {}
@@ -161,7 +151,7 @@ def typed_frame(
 
 
 def _clear_order(frame: Any, columns: Sequence[str]) -> bool | None:
-    """The order of dates that columns show; None if they do not, or not the same."""
+    """The order of dates in all columns; None if it is unclear or differs."""
     orders = (orders_of(text) for name in columns for text in _texts_in(frame[name]))
     clear = {order for found in orders if len(found) == 1 for order in found}
     return clear.pop() if len(clear) == 1 else None
@@ -175,7 +165,7 @@ def _words(series: Any, name: str) -> list[str]:
 
 
 def typed_like(frame: Any, kinds: Mapping[str, str], written: Mapping[str, str]) -> Any:
-    """Columns of a further table, with the kinds and the notation of those of the first."""
+    """Convert the columns of another table to the kinds and the notation of the first."""
     there = set(frame.columns)
     parts_of: dict[str, list[str]] = {}  # by column of the table: its typed columns
     for name in kinds:
@@ -196,8 +186,8 @@ def _require_columns(frame: Any, names: list[str]) -> None:
     missing = [name for name in names if name not in there]
     if VECTORS in missing:
         raise ValueError(
-            "the table lacks the vectors that the model was learned with: give embeddings=, "
-            "a .npy file with a row for each row of the table"
+            "the model was trained with vectors: pass embeddings=, a .npy file with a row for "
+            "each row of the table"
         )
     if missing:
         few = ", ".join(map(repr, missing[:10])) + (", ..." if len(missing) > 10 else "")
@@ -258,7 +248,7 @@ def _learned(
 
 
 def _by_type(series: Any, name: str, comma: bool) -> tuple[str, dict[str, Any], str | None] | None:
-    """What :func:`_learned` returns, for a column whose type shows its kind; else None."""
+    """The result of :func:`_learned` if the type of the column determines it, else None."""
     if hasattr(series, "cat"):
         pair = {str(value).strip().casefold() for value in series.cat.categories}
         if pair in PAIRS:
@@ -285,7 +275,7 @@ def _one_kind(cells: list[Any], name: str) -> str:
 
 
 def _refuse_some_percents(texts: list[str], cells: list[Any], name: str) -> None:
-    """5% among numbers without the sign may be 5 or 0.05."""
+    """Reject a mix of 5% and plain numbers, in which it may mean 5 or 0.05."""
     numbers = [text for text in texts if number_of(text) or number_of(text, comma=True)]
     signed = [text for text in numbers if "%" in text]
     plain = [text for text in numbers if "%" not in text]
@@ -295,7 +285,7 @@ def _refuse_some_percents(texts: list[str], cells: list[Any], name: str) -> None
 
 
 def _most(cells: list[str | None], holds: Callable[[str], bool]) -> bool:
-    """Whether something holds for most of the cells that are not missing."""
+    """Whether a predicate holds for most cells, ignoring missing ones."""
     counts = Counter(cell for cell in cells if cell is not None and cell.lower() not in MISSING)
     return 2 * sum(n for text, n in counts.items() if holds(text)) > sum(counts.values())
 
@@ -305,25 +295,22 @@ def _is_date(text: str) -> bool:
 
 
 def _texts_are_numbers(cells: list[str | None]) -> bool:
-    """Whether most are written as numbers, or all as no and yes."""
+    """Whether most cells are numbers, or all are no and yes."""
     pair = {cell.casefold() for cell in cells if cell is not None}
     return _most(cells, is_number) or pair in PAIRS
 
 
 def _is_free_text(cells: list[str | None]) -> bool:
-    """Whether cells are sentences: most of several words, and long or of many kinds."""
+    """Whether most cells have several words, and they are long or diverse."""
     texts = list(dict.fromkeys(cell for cell in cells if cell is not None))
     return 2 * sum(" " in text for text in texts) > len(texts) and (
-        len(max(texts, key=len)) > LONGEST_CATEGORY or _are_many(texts, cells)
+        len(max(texts, key=len)) > LONGEST_CATEGORY
+        or len(texts) > min(MOST_CATEGORIES, max(MANY_CATEGORIES, len(cells) / 2))
     )
 
 
-def _are_many(texts: Sequence[str], cells: Sequence[str | None]) -> bool:
-    return len(texts) > MOST_CATEGORIES or len(texts) > max(MANY_CATEGORIES, len(cells) / 2)
-
-
 def needs_encoding(X: Any) -> bool:
-    """Whether X is a data frame with columns that are not numbers, or that number the rows."""
+    """Whether X is a data frame with columns other than numbers, or that number the rows."""
     if not hasattr(X, "iloc"):
         return False
     columns = range(X.shape[1])
@@ -333,7 +320,7 @@ def needs_encoding(X: Any) -> bool:
 
 
 def _counts(cells: NDArray[Any], frame: Any) -> bool:
-    """Whether cells count the rows of a frame, apart from rows that are copies of others."""
+    """Whether cells number the rows of a frame, apart from duplicate rows."""
     if (np.diff(cells) == 1).all():
         return True
     _, first, which = np.unique(cells, return_index=True, return_inverse=True)
@@ -345,7 +332,7 @@ def _counts(cells: NDArray[Any], frame: Any) -> bool:
 
 
 def _identifies(series: Any, name: str, frame: Any) -> str:
-    """What shows that a column names or numbers the rows; "" if it does not."""
+    """Why a column seems to identify the rows; empty if it does not."""
     if _ID.fullmatch(name.strip()) and len(series) >= FEWEST_ROWS:
         cells = series.to_numpy()
         if series.dtype.kind not in "iuf" and all(str(cell).isdecimal() for cell in cells):
@@ -367,7 +354,7 @@ def _identifies(series: Any, name: str, frame: Any) -> str:
 
 
 def _seconds(series: Any) -> NDArray[np.datetime64]:
-    """A column of dates as numpy's, as the clock showed them."""
+    """A column of dates as datetime64 in local time."""
     if "pyarrow" in str(series.dtype):  # whose zones older versions of pandas change to UTC
         return _seconds_of(cells_of(series))
     if getattr(series.dtype, "tz", None) is not None:
@@ -376,7 +363,6 @@ def _seconds(series: Any) -> NDArray[np.datetime64]:
 
 
 def _seconds_of(cells: Sequence[date | None]) -> NDArray[np.datetime64]:
-    """Dates of Python as numpy's."""
     times = ["NaT" if cell is None else cell.isoformat()[:19] for cell in cells]
     return np.array(times, dtype="datetime64[s]")
 
@@ -388,7 +374,7 @@ def _order(
     day_first: bool | None,
     order_elsewhere: Callable[[], bool | None] = lambda: None,
 ) -> bool | None:
-    """Whether the day comes first; None if no date of the column leaves that open."""
+    """Whether the day comes first; None if no date of the column is ambiguous."""
     orders = {text: found for text in texts if (found := orders_of(text))}
     if not orders or day_first is not None:
         return day_first if orders else None
@@ -399,7 +385,7 @@ def _order(
     order = next(iter(clear)) if clear else order_elsewhere()
     if order is None:
         problem = f"expected dates whose order is clear, got only such as {next(iter(orders))!r}"
-        raise CellError(name, None, f"{problem}; say day_first=True or day_first=False")
+        raise CellError(name, None, f"{problem}; set day_first=True or day_first=False")
     return order
 
 
@@ -416,7 +402,6 @@ def _parsed_dates(cells: list[Any], name: str, day_first: bool | None) -> NDArra
 
 
 def _dates_like(series: Any, name: str, written: str | None) -> NDArray[np.datetime64]:
-    """Dates of a further table."""
     day_first = {way: order for order, way in _ORDERS.items()}.get(written)
     if series.dtype.kind == "M":
         return _seconds(series)
@@ -432,7 +417,7 @@ def _dates_like(series: Any, name: str, written: str | None) -> NDArray[np.datet
 def numbers_of(
     series: Any, name: str, expected: str = "a number", *, comma: bool = False
 ) -> NDArray[np.float64]:
-    """Values of numbers, or of words for no and yes, but not of both; NaN where missing."""
+    """Values of numbers, or of words for no and yes, but not both; NaN where missing."""
     if (values := as_floats(series)) is not None:
         return values
     cells = cells_of(series)
@@ -466,7 +451,7 @@ def _float_of(cell: Any) -> float | None:
 
 
 def _comma(texts: list[str], usual: bool) -> bool:
-    """Whether a comma separates decimals: what the texts show, or else as usual."""
+    """Whether decimals are separated by a comma, by default as usual."""
     shows = has_comma(texts)
     return usual if shows is None else shows
 
@@ -479,7 +464,7 @@ def _categories(cells: list[Any], name: str) -> list[Any]:
 
 
 def _categories_like(series: Any, name: str, _: str | None) -> Any:
-    """Categories as text; those of pandas' categorical type stay of that type."""
+    """Categories as text; pandas' categorical type is kept."""
     if not hasattr(series, "cat"):
         return _categories(cells_of(series), name)
     texts = [str(value).strip() for value in series.cat.categories]
@@ -495,7 +480,7 @@ _BETWEEN = re.compile(r",\s*|\s+,?\s*")  # a comma, blanks, or both
 
 
 def _list_of(cell: Any) -> Any:
-    """A list that was printed into a cell of text; other cells as they are."""
+    """Parse a list that was printed to a cell of text; other cells are returned unchanged."""
     if not isinstance(cell, str) or not _LIST.fullmatch(cell):
         return cell
     inner = cell[1:-1].strip()
@@ -506,7 +491,7 @@ def _list_of(cell: Any) -> Any:
 
 
 def _vectors(cells: list[Any], name: str, names: list[str]) -> dict[str, Any]:
-    """A column for each number of the lists, which are all of one length."""
+    """Columns of the numbers of lists, which must have equal lengths."""
     length = len(names)
     X = np.full((length, len(cells)), np.nan)
     for row, cell in enumerate(map(_list_of, cells)):
@@ -532,4 +517,4 @@ _LIKE: dict[str, Callable[[Any, str, str | None], Any]] = {
     "categories": _categories_like,
     "text": lambda series, _, __: _texts(cells_of(series)),
 }
-"""How a column of a further table becomes one of each kind."""
+"""Conversions of a column of another table, by kind."""

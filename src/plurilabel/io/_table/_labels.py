@@ -1,4 +1,4 @@
-"""Labels of tables: columns of 0 and 1, tags, and tables that label different rows."""
+"""Labels of tables: 0/1 columns, tags, and tables with different labels."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ MOST_NUMBERS = 100  # beyond these, a column with one number in each cell is not
 def label_columns(
     frame: Any, names: Sequence[str], empty: str | None = None, soft: bool = False
 ) -> NDArray[Any]:
-    """Y for columns that hold 0 and 1, int64; float64 if some labels are unknown (NaN) or soft.
+    """Y from 0/1 columns: int64, or float64 if some labels are unknown (NaN) or soft.
 
-    An empty cell is "unknown" or "absent". By default it is unknown if one of the columns has a
-    0; otherwise it may stand for 0, and is refused.
+    Empty cells are "unknown" or "absent". By default they are unknown if any of the columns has a
+    0; otherwise they might mean 0, and are rejected.
     """
     Y = np.empty((len(frame), len(names)))
     expected = "a probability from 0 to 1" if soft else "a label 0 or 1"
@@ -53,8 +53,8 @@ def label_columns(
         return Y.astype(np.int64) if whole else Y
     if empty is None and not (Y < 1).any():
         row, j = (int(at[0]) for at in np.nonzero(blank))
-        problem = "expected a label 0 or 1, got an empty cell, and no label column has a 0: say "
-        problem += 'what it means with empty_labels="absent" or empty_labels="unknown"'
+        problem = "expected a label 0 or 1, got an empty cell, and no label column has a 0: use "
+        problem += 'empty_labels="absent" or empty_labels="unknown"'
         raise CellError(names[j], row, problem)
     return Y
 
@@ -66,7 +66,7 @@ def tag_column(
     label_names: Sequence[str] | None,
     soft: bool = False,
 ) -> tuple[sp.csr_array, list[str], str | None]:
-    """Y in CSR for a column of tags, their names, and what separates them in a cell of text."""
+    """Y in CSR for a column of tags, the names of the tags, and their separator."""
     cells, shares = cells_of(series), None
     if soft:
         cells = [
@@ -130,7 +130,7 @@ def _shares(tags: list[str], name: str, row: int) -> dict[str, float]:
 
 
 def _refuse_numbers(sets: list[list[str]], found: set[str], name: str) -> None:
-    """Refuse a column of numbers, one in each cell, if some are not whole or there are many."""
+    """Reject a column of single numbers if some are fractions, or very many differ."""
     if not all(map(NUMBER.fullmatch, found)):
         return
     part = next((tag for tag in sorted(found) if not float(tag).is_integer()), None)
@@ -146,7 +146,7 @@ def _refuse_numbers(sets: list[list[str]], found: set[str], name: str) -> None:
 def _tag_sets(
     cells: list[Any], name: str, tag_sep: str | None
 ) -> tuple[list[list[str]], str | None]:
-    """The different tags of each cell, and what separates them in text."""
+    """The distinct tags of each cell, and their separator."""
     texts = list(dict.fromkeys(cell for cell in cells if isinstance(cell, str)))
     tag_sep = _tag_separator(texts, cells, name) if tag_sep is None else tag_sep
     tags_of = {text: _distinct(text.split(tag_sep) if tag_sep else [text]) for text in texts}
@@ -158,7 +158,7 @@ def _tag_sets(
 
 
 def _tag_separator(texts: list[str], cells: list[Any], name: str) -> str | None:
-    """The one separator that occurs in a column of tags, None if there is none."""
+    """The only separator in a column of tags; None if there is none."""
     for text in texts:
         if text.startswith("[") and text.endswith("]"):
             problem = f"expected separated tags, got a printed list, {shown(text)}; save lists as "
@@ -167,7 +167,7 @@ def _tag_separator(texts: list[str], cells: list[Any], name: str) -> str | None:
     found = [sep for sep in TAG_SEPARATORS if any(sep in text for text in texts)]
     if len(found) > 1:
         problem = f"expected one separator between tags, got {' and '.join(map(repr, found))}"
-        raise CellError(name, None, f"{problem}; say which with tag_sep=")
+        raise CellError(name, None, f"{problem}; choose one with tag_sep=")
     return found[0] if found else None
 
 
@@ -200,23 +200,23 @@ def label_matrix(
     sparse: bool = False,
     soft: bool = False,
 ) -> Any:
-    """Make a 0/1 label matrix of tags: a data frame with a column for each tag.
+    """Convert tags to a 0/1 label matrix, a data frame with a column for each tag.
 
-    Learners take lists and sets of tags as ``y``. This is for everything else: tags in one text,
-    tags that are numbers, splits and measures, or several parts of the data with the same
-    columns. Needs pandas: ``pip install plurilabel[table]``.
+    Learners accept lists and sets of tags as ``y``. Use this function for separated tags in texts,
+    tags that are numbers, splits and measures, or to get the same columns for several parts of the
+    data. Needs pandas: ``pip install plurilabel[table]``.
 
     Parameters
     ----------
     tags : sequence of n lists, sets or texts; or a column or array of them
-        None, NaN, an empty text and an empty list are an instance without labels. Blanks around
-        tags and repetitions are dropped.
+        None, NaN, empty texts and empty lists are instances without labels. Blanks around tags
+        and repetitions are dropped.
     sep : str, default=None
         Tag separator in texts. By default ``;``, ``|`` or ``,``; required if several occur.
     label_names : sequence of str, default=None
         The labels, in the order wanted. By default the tags that occur, sorted.
     sparse : bool, default=False
-        Whether the columns are sparse. Learners read such a frame as a sparse matrix.
+        Whether the columns are sparse, which learners treat as a sparse matrix.
     soft : bool, default=False
         Whether tags may have probabilities, as in ``"sea:0.7;sun"``, which are then the entries.
 
@@ -287,25 +287,23 @@ def _tag_cells(tags: Any, pd: Any) -> Any:
 
 
 def stack_tables(tables: Sequence[tuple[Any, Any]]) -> tuple[Any, Any]:
-    """Stack tables that have different labels for different rows.
+    """Stack tables that were labeled for different tasks.
 
-    Each table was labelled for a task of its own. In the result a row has the labels of its
-    table; those of the other tables are unknown, NaN. A learner that accepts unknown labels then
-    learns all tasks in one fit.
+    Each row keeps the labels of its table; those of the other tables are unknown (NaN). A learner
+    that accepts unknown labels then learns all tasks in one fit.
 
     Parameters
     ----------
     tables : sequence of pairs (X, Y)
-        X has the same features in all of them: matrices, dense or sparse, or data frames, whose
-        columns may come in another order. Y is a data frame, whose columns are named after the
-        labels; labels of the same name are the same. Or Y is a 0/1 matrix, whose labels no other
-        table has. Y may have unknown labels itself.
+        All X have the same features: matrices, dense or sparse, or data frames, with columns in
+        any order. Y is a data frame with labels as columns, where equal names are the same label,
+        or a 0/1 matrix, whose labels belong to this table alone. It may have unknown labels.
 
     Returns
     -------
     X : matrix of shape (n, d), or a data frame if the first table has one
     Y : data frame of shape (n, q) if one of the tables has one, else ndarray; float, with NaN
-        The labels in the order in which they are first seen.
+        Labels are in the order of their first appearance.
 
     Examples
     --------

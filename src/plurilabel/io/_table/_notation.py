@@ -20,8 +20,6 @@ MISSING = {"?", "na", "n/a", "nan", "null", "none"}
 FEWEST_ROWS = 10
 """Rows after which a column that counts them is taken for an identifier."""
 
-# numbers ----------------------------------------------------------------------------------------
-
 _SIGNS = frozenset("$€£¥%")
 _GROUPS = r"[+-]?[1-9][0-9]{{0,2}}(?:([{group}' ])[0-9]{{3}}(?:\1[0-9]{{3}})*)(?:{mark}[0-9]+)?"
 _PLAIN = r"[+-]?(?:(?:[0-9]+,?[0-9]*|,[0-9]+)(?:e[+-]?[0-9]+)?|inf(?:inity)?)"
@@ -31,7 +29,7 @@ _BLANKS = str.maketrans({"\u00a0": " ", "\u202f": " ", "\u2009": " ", "−": "-"
 
 
 def number_of(text: str, *, comma: bool = False) -> float | None:
-    """The value of a number in text, None if it is not one.
+    """The value of a number in text; None if it is not a number.
 
     Thousands separators, all of one kind, and one currency or percent sign at either end are
     ignored. With ``comma``, a comma separates decimals and a point thousands.
@@ -58,7 +56,7 @@ def number_of(text: str, *, comma: bool = False) -> float | None:
 
 
 def _bare(text: str) -> str:
-    """Without one currency or percent sign at either end; a minus may stand before the first."""
+    """Remove a currency or percent sign at either end, after a leading sign if there is one."""
     head = text[:1] if text[:1] in {"+", "-"} else ""
     rest = text[len(head) :]
     if rest[:1] in _SIGNS:
@@ -67,19 +65,17 @@ def _bare(text: str) -> str:
 
 
 def is_number(text: str) -> bool:
-    """Whether a text is a number in either way of writing."""
+    """Whether a text is a number with a decimal point or comma."""
     return number_of(text) is not None or number_of(text, comma=True) is not None
 
 
 def has_comma(texts: Iterable[str]) -> bool | None:
-    """Whether a comma separates decimals in most of these; None if that does not show."""
+    """Whether most of these have a decimal comma; None if that is unclear."""
     votes = 0
     for text in texts:
         votes += (number_of(text, comma=True) is not None) - (number_of(text) is not None)
     return None if votes == 0 else votes > 0
 
-
-# dates ------------------------------------------------------------------------------------------
 
 _MONTH_NAMES = [
     "january", "february", "march", "april", "may", "june", "july", "august", "september",
@@ -112,11 +108,11 @@ _LONGEST = 60
 
 @lru_cache(maxsize=1 << 17)
 def date_of(text: str, *, day_first: bool | None = None) -> datetime | None:
-    """The date and time in a text, as it is written; None if there is none.
+    """Parse a date and time; None if the text is not one.
 
-    Zones and offsets are ignored: the local clock counts. A time alone is on 1 January 1900.
-    Two-digit years from 69 on are in the 20th century. ``day_first`` tells what ``03/04/2021``
-    means; if None, it is not a date. ``03.04.2021`` is always 3 April.
+    Time zones and offsets are ignored. A time alone is on 1 January 1900. Two-digit years from 69
+    on are in the 20th century. ``day_first`` decides what ``03/04/2021`` means; if None, it is not
+    a date. ``03.04.2021`` is always 3 April.
 
     Examples
     --------
@@ -161,38 +157,23 @@ def _matched(text: str) -> re.Match[str] | None:
 
 @lru_cache(maxsize=1 << 17)
 def orders_of(text: str) -> frozenset[bool]:
-    """Which values of ``day_first`` make a date of a text whose order is to be found out."""
+    """The values of ``day_first`` for which a text such as ``03/04/2021`` is a date."""
     found = _matched(text)
     if found is None or "a" not in found.groupdict():
         return frozenset()
     return frozenset(order for order in (False, True) if date_of(text, day_first=order))
 
 
-# row by row -------------------------------------------------------------------------------------
-
 Feature = tuple[str, float]
 
 
 class CellReader:
-    """Numbers, dates, categories and words of a table that is read row by row.
+    """Read numbers, dates, categories and words from a table row by row.
 
-    They are written as :func:`read_table` takes them, and become the features of
-    :class:`~plurilabel.streams.TableStream`. Only what a column has shown so far is known: where
-    a cell can be read in two ways, the first clear cell of its column decides, and if a cell was
-    read otherwise before, that is an error, not a wrong number. ``words`` are functions from a
-    text to its words.
-
-    Examples
-    --------
-    >>> reader = CellReader()
-    >>> dict(reader.features("price", "1.234,50 €")), dict(reader.features("colour", "red"))
-    ({'price': 1234.5}, {'colour=red': 1.0})
-    >>> [name for name, value in reader.features("sent", "2021-07-02")][:3]
-    ['sent_year', 'sent_season_sin', 'sent_season_cos']
-    >>> list(reader.features("price", "12.5"))
-    Traceback (most recent call last):
-    ...
-    ValueError: price must be written with one decimal mark, got '1.234,50 €' before and now '12.5'
+    The notation is that of :func:`read_table`; the results are the features of
+    :class:`~plurilabel.streams.TableStream`. If a cell is ambiguous, the first unambiguous cell of
+    its column decides; it is an error if an earlier cell was read otherwise. ``words`` are
+    functions that split a text into words.
     """
 
     def __init__(
@@ -276,7 +257,7 @@ class CellReader:
         doubt = self._doubts.pop(column, None) if comma else None
         if was != comma or doubt is not None:
             problem = f"{column} must be written with one decimal mark, got {doubt or before!r}"
-            advice = "; say decimal=',' or decimal='.'" if doubt else ""
+            advice = "; set decimal=',' or decimal='.'" if doubt else ""
             raise ValueError(f"{problem} before and now {text!r}{advice}")
 
     def _text(self, column: str, text: str) -> Iterator[Feature]:
@@ -299,7 +280,7 @@ class CellReader:
             return date_of(text, day_first=self.day_first)
         if len(orders) == 2 and column not in self._orders:
             problem = f"{column} must have dates whose order is clear, got {text!r}"
-            raise ValueError(f"{problem}; say day_first=True or day_first=False")
+            raise ValueError(f"{problem}; set day_first=True or day_first=False")
         order, before = self._orders.setdefault(column, (next(iter(orders)), text))
         if order not in orders:
             problem = f"{column} must have dates in one order, got {before!r} before"

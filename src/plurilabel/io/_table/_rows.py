@@ -1,4 +1,4 @@
-"""Which rows of a table belong together, and their order in time."""
+"""Groups and temporal order of the rows of a table."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from plurilabel.io._table._kinds import typed_frame
 
 
 def row_groups(frame: Any, column: str | None) -> NDArray[Any] | None:
-    """The groups that a column names."""
     if column is None:
         return None
     _check_complete(frame[column], "group", column)
@@ -23,7 +22,6 @@ def row_groups(frame: Any, column: str | None) -> NDArray[Any] | None:
 
 
 def row_times(frame: Any, column: str | None, **reading: Any) -> Any:
-    """The dates or numbers of a column."""
     if column is None:
         return None
     times = typed_frame(frame, [column], wanted=[column], **reading).frame[column]
@@ -42,7 +40,7 @@ def _check_complete(values: Any, parameter: str, column: str) -> None:
 
 
 def in_order(data: Dataset, times: Any) -> Dataset:
-    """The same rows in the order of their times; rows of one time stay as they are."""
+    """Sort the rows by time; the sort is stable."""
     if times is None:
         return data
     order = np.argsort(times, kind="stable")

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import replace
 from itertools import pairwise
-from typing import Any, BinaryIO, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -19,7 +18,6 @@ from plurilabel._core.records import write_atomic
 from plurilabel._core.soft import is_soft, soft_or_hard
 from plurilabel._core.unknown import known_part
 from plurilabel._core.words import first_repeated, listed
-from plurilabel.io._files import formats
 from plurilabel.io._table._frame import VECTORS, open_frame, table_format, table_module
 from plurilabel.io._table._kinds import typed_frame, typed_like
 from plurilabel.io._table._labels import label_columns, tag_column
@@ -66,13 +64,13 @@ def read_table(
         name of the one column with the tags of each row: text with a separator
         (``sport;politics``), or lists in Parquet, JSON and data frames.
     features : sequence of str, default=None
-        Feature columns. By default all but the labels, and those that identify rows.
+        Feature columns; by default all but labels and columns that identify rows.
     drop : sequence of str, default=()
         Columns to leave out, for instance identifiers.
     text : str or sequence of str, default=None
-        Columns that are text, whose words become features; others are detected.
+        Columns to treat as text, where that is not detected.
     categorical : str or sequence of str, default=None
-        Columns that are categories, such as codes written as numbers; others are detected.
+        Columns to treat as categories, such as codes written as numbers.
     sep : str, default=None
         Column separator of CSV. By default a tab in ``.tsv`` files, otherwise the one among comma,
         semicolon, tab and ``|`` that splits the first rows into the most columns.
@@ -83,12 +81,12 @@ def read_table(
     format : {"csv", "tsv", "parquet", "jsonl", "json", "excel"}, default=None
         By default the format given by the file name.
     encode : bool, default=True
-        Whether to turn X into numbers. If False, X is a data frame of typed columns, for a
-        pipeline that begins with :func:`table_encoder`.
+        Whether to encode X as numbers. If False, X is a data frame of typed columns, for a
+        pipeline that starts with :func:`table_encoder`.
     name : str, default=None
         Name of the dataset; by default that of the file.
     words : transformer, default=None
-        Turns text into features, see :func:`table_encoder`.
+        Encodes text, see :func:`table_encoder`.
     embeddings : path or ndarray of shape (n, dimensions), default=None
         Precomputed vectors of the rows, as a ``.npy`` file or an array. They become features
         ``embeddings[0], embeddings[1], ...``.
@@ -103,8 +101,8 @@ def read_table(
         Whether labels may be probabilities: label columns of fractions, or tags such as
         ``joy:0.7;fear``, in JSON also objects such as ``{"joy": 0.7}``.
     group : str, default=None
-        Column that tells which rows belong together, such as those of one patient. It becomes
-        ``groups`` of the dataset, and is not a feature.
+        Column with the group of each row, such as a patient. It becomes ``groups`` of the dataset,
+        and is not a feature.
     time : str, default=None
         Column of dates or numbers to sort the rows by. It is not a feature.
     sheet : str, default=None
@@ -165,7 +163,7 @@ def read_table(
            [0, 0, 1],
            [0, 0, 0]])
 
-    In a pipeline, words and their weights are those of the rows that it is fitted on:
+    In a pipeline, words and their weights are learned from the training rows:
 
     >>> import pandas as pd
     >>> from sklearn.neighbors import KNeighborsClassifier
@@ -232,7 +230,7 @@ def read_table(
 
 
 def encoded(data: Dataset, words: Any = None) -> Dataset:
-    """The same data, with the columns of a table as numbers; other data as they are."""
+    """Encode the columns of a table as numbers; other data are returned unchanged."""
     if not data.kinds:
         return data
     encoder = TableEncoder(
@@ -270,7 +268,7 @@ def _feature_columns(
     categorical: Sequence[str],
     drop: Sequence[str],
 ) -> list[str]:
-    """The feature columns, after a check of all names that were given."""
+    """Check all given names, and return the feature columns."""
     chosen = features or ()
     _check_named(columns, "labels", labels)
     _check_named(columns, "features", chosen, labels)
@@ -289,10 +287,8 @@ def _feature_columns(
     if not used:
         raise ValueError("features must name at least one column, got none besides the labels")
     if features is columns and "" in used:
-        problem = (
-            f"column {columns.index('') + 1} has no name, as that of an index which was saved"
-        )
-        raise ValueError(f"{problem} with the table: give it one, or leave it out with drop=['']")
+        problem = f"column {columns.index('') + 1} has no name, like a saved index"
+        raise ValueError(f"{problem}: name it, or leave it out with drop=['']")
     return used
 
 
@@ -303,7 +299,7 @@ def _check_named(
     labels: Sequence[str] = (),
     chosen: Collection[str] = (),
 ) -> None:
-    """Check that a parameter names columns that are there, once each, and may be named by it."""
+    """Check that a parameter names existing columns, each once, and no forbidden ones."""
     if (twice := first_repeated(names)) is not None:
         raise ValueError(f"{parameter} must name each column once, got {twice!r} twice")
     there = set(columns)
@@ -339,18 +335,18 @@ def read_further(
     soft: bool = False,
     sheet: str | None = None,
 ) -> FurtherRows:
-    """Read a table for a model that was trained on another one.
+    """Read a table for a model that was trained on another table.
 
     Parameters
     ----------
     path : str, path or data frame
     kinds : mapping of str to {"numbers", "dates", "categories", "text"}
-        Kinds of the training columns, see :func:`column_kinds`. Columns are found by name, in
-        any order; others are ignored.
+        Kinds of the training columns, such as ``TableEncoder.kinds_``. Columns are matched
+        by name; others are ignored.
     labels : str, default=None
-        The column of tags. A table without it has a column of 0 and 1 for each label.
+        The column of tags. Without it, the table must have a 0/1 column for each label.
     label_names : sequence of str, default=None
-        All labels, to get Y. Other tags are returned too.
+        The labels of the model, to read Y. Unknown tags are returned, too.
     written : mapping of str to str, default=None
         Notation of numbers and dates in the training table, from its dataset.
     sep, tag_sep, embeddings, empty_labels, soft, sheet : optional
@@ -394,15 +390,15 @@ def write_table(
 ) -> None:
     """Write a dataset as a table: CSV, Parquet or JSON lines, as given by the file name.
 
-    The file appears whole or not at all. :func:`read_table` gives back the same names and
-    numbers, bit for bit. Split and citation are not written. A sparse X is written with all its
-    zeros; for many features, use :func:`write_xmc` or :func:`write_libsvm`. Needs pandas:
-    ``pip install plurilabel[table]``.
+    The file is written atomically. :func:`read_table` reads exactly the same names and numbers;
+    split and citation are not written. A sparse X is written with all its zeros; for many
+    features, use :func:`write_xmc` or :func:`write_libsvm`. Needs pandas: ``pip install
+    plurilabel[table]``.
 
     Parameters
     ----------
     path : str or path
-        Ends in ``.csv``, ``.tsv``, ``.jsonl`` or ``.parquet``, and perhaps ``.gz``.
+        Ends in ``.csv``, ``.tsv``, ``.jsonl`` or ``.parquet``, optionally with ``.gz``.
     dataset : Dataset
     tags : str, default=None
         Name of one column for the labels of each row: separated text in CSV, lists in the other
@@ -452,7 +448,7 @@ def write_table(
     label_frame = _label_frames(dataset, tags, tag_sep if is_csv else None)
     with (
         write_atomic(path) as stream,
-        frame_writer(stream, format.name, features + labels, schema) as write,
+        format.writer(stream, features + labels, schema, False) as write,
     ):
         for rows in row_blocks(dataset.X.shape[0], len(features + labels), _CELLS_AT_ONCE):
             X = pandas.DataFrame(dense(dataset.X[rows]).astype(np.float64), columns=features)
@@ -462,13 +458,13 @@ def write_table(
 def _label_frames(
     dataset: Dataset, tags: str | None, tag_sep: str | None
 ) -> Callable[[slice], Any]:
-    """From rows to a data frame of label columns, or of one column of tags, as lists or text."""
+    """A function from rows to a data frame of label columns, or of a column of tags."""
     pandas = table_module("pandas")
     filled, unknown = known_part(dataset.Y)
     Y = soft_or_hard(filled, name="dataset.Y")
     names = np.array(dataset.label_names, dtype=object)
     if unknown is not None and tags is not None:
-        raise ValueError("a column of tags cannot say which labels are not known: leave out tags")
+        raise ValueError("a column of tags cannot represent unknown labels: leave out tags")
 
     def zeros_and_ones(rows: slice) -> Any:
         soft = Y.dtype.kind == "f"
@@ -489,7 +485,7 @@ def _label_frames(
 
 
 def _check_writable(names: Sequence[str], what: str, unwanted: Sequence[str]) -> None:
-    """Names that a reader would not give back are refused."""
+    """Reject names that could not be read back."""
     for name in names:
         if not name or name != name.strip():
             raise ValueError(f"a {what} must have text without blanks around it, got {name!r}")
@@ -498,22 +494,3 @@ def _check_writable(names: Sequence[str], what: str, unwanted: Sequence[str]) ->
                 raise ValueError(f"a {what} must not hold {part!r}, got {name!r}")
     if (twice := first_repeated(names)) is not None:
         raise ValueError(f"each {what} must be there once, got {twice!r} twice")
-
-
-def frame_writer(
-    stream: BinaryIO,
-    format: str,
-    names: Sequence[str],
-    schema: Callable[[Any], Any],
-    *,
-    escape_formulas: bool = False,
-) -> AbstractContextManager[Callable[[Any], object]]:
-    """Give a function that appends data frames to a stream.
-
-    ``schema`` takes pyarrow and returns the schema of a Parquet file, since a block of rows may
-    not show what kind of lists a column holds.
-    """
-    writer = formats()[format].writer
-    if writer is None:
-        raise ValueError(f"tables are not written as {format}")
-    return writer(stream, names, schema, escape_formulas)

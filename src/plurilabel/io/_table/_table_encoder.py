@@ -38,30 +38,30 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     Parameters
     ----------
     text : str or sequence of str, default=None
-        Columns that are text, whatever they look like.
+        Columns to treat as text.
     categorical : str or sequence of str, default=None
-        Columns that are categories, such as codes written as numbers.
+        Columns to treat as categories, such as codes written as numbers.
     drop : str or sequence of str, default=None
         Columns to leave out.
     numbers : transformer or "passthrough", default=None
-        What transforms numbers, including those of dates. By default missing values are replaced
-        by the median, and beside text numbers are scaled to [0, 1].
+        Transforms numbers, including those derived from dates. By default, missing values are
+        replaced by the median, and numbers are scaled to [0, 1] if there is text, too.
     words : transformer, default=None
-        What turns a column of text into features, such as :class:`StaticEncoder`, or what
-        :func:`plurilabel.io.word_features` makes; each column gets a copy. By default
+        Encodes text, such as :class:`StaticEncoder` or the result of
+        :func:`plurilabel.io.word_features`; each column gets a copy. By default a
         :class:`~sklearn.feature_extraction.text.TfidfVectorizer`.
     kinds : dict of str to {"numbers", "dates", "categories", "text"}, default=None
-        The columns to use and their kinds, instead of detecting them. :meth:`decided` sets it.
+        The columns to use and their kinds, instead of detecting them; set by :meth:`decided`.
     written : dict of str to str, default=None
-        How numbers and dates of columns in ``kinds`` are written, where that is not the usual
-        way: "decimal comma", "day first" or "month first".
+        Unusual notation of numbers and dates of columns in ``kinds``: "decimal comma", "day first"
+        or "month first".
 
     Attributes
     ----------
     kinds_ : dict of str to str
-        The kind of each column that is used; a list of numbers has a column ``name[j]`` for each.
+        The kind of each column used; lists of numbers become columns ``name[j]``.
     left_out_ : dict of str to str
-        Columns that identify rows, each with what shows it.
+        Columns that identify rows, each with the reason.
     written_ : dict of str to str
     transformer_ : ColumnTransformer
         The fitted encoders of scikit-learn, and :class:`DateEncoder` for dates.
@@ -70,22 +70,20 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     Notes
     -----
-    The features are numbers first, then dates, categories and words, each in the order of the
-    columns. They are sparse if there is text, unless ``words`` is an encoder of
-    :mod:`plurilabel.text`.
+    The features are numbers, dates, categories and words, in this order. They are sparse if there
+    is text, unless ``words`` is an encoder of :mod:`plurilabel.text`.
 
-    A column of categories becomes a 0/1 column for each value, such as ``country_fr``, and one
-    for missing values if training rows have any. A new value becomes zeros in all of them. Of
-    more than 255 values the most frequent have a column, and the others share one. A column of
-    pandas' categorical type has its declared values, whether they occur or not. Text is counted by
-    TF-IDF, and missing text is empty. If there are other columns beside text, names begin with
-    the kind: ``numbers__length``, ``text__red``; with several columns of text, also with the
-    column: ``text title__red``.
+    Categories are one-hot encoded as ``country_fr`` and so on, with a column for missing values if
+    there are any in training; unknown values become zeros. At most 255 values have their own
+    column, the most frequent ones, and the others share one. The values of a column of pandas'
+    categorical type are those it declares. Text is encoded by TF-IDF, and missing text is empty.
+    If there are text and other columns, feature names start with the kind (``numbers__length``,
+    ``text__red``), and with several text columns, also with the column (``text title__red``).
 
-    Text is a column of which most values have several words, and that has long or very many
-    values. A column identifies rows if more than half of them have a value of their own without
-    a blank in it, or if its name says so (``id``) and it numbers the rows. See
-    :func:`read_table` for the notation of numbers and dates.
+    A column is text if most of its values have several words and they are long or very diverse. A
+    column identifies rows if more than half of its values are distinct single words, or if it is
+    named like an identifier (``id``) and numbers the rows. See :func:`read_table` for the notation
+    of numbers and dates.
 
     Examples
     --------
@@ -173,13 +171,13 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             return self._matrix(self.transformer_.transform(self.typed(table.frame)))
 
     def typed(self, frame: Any) -> Any:
-        """Columns of a frame with the kinds and the notation of those of ``fit``."""
+        """Convert the columns of a frame to the kinds and the notation of ``fit``."""
         return typed_like(frame, self.kinds_, self.written_)
 
     def decided(self, X: Any) -> Self:
-        """A copy, not fitted, whose ``kinds`` are those that these rows show.
+        """An unfitted copy with the kinds of columns of these rows.
 
-        Folds of the rows may show others: a column of categories with one value in each row.
+        Different folds might otherwise disagree, for instance on a column with few categories.
         """
         typed = self.typed_rows(X)
         same: Self = clone(self).set_params(kinds=typed.kinds, written=typed.written)
@@ -204,7 +202,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return tags
 
     def typed_rows(self, X: Any) -> Typed:
-        """The columns to learn from, with their kinds; :meth:`fit` begins with this."""
+        """The typed columns to learn from."""
         check_params(self)
         table = as_table(X)
         with table.located():
@@ -222,7 +220,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             return typed_frame(table.frame, used, text, categorical, commas=table.commas)
 
     def _prepare(self, typed: Typed) -> ColumnTransformer:
-        """Remember the columns; returns their transformer, not fitted."""
+        """Store the columns and return their unfitted transformer."""
         self.kinds_, self.written_, self.left_out_ = typed.kinds, typed.written, typed.left_out
         self.feature_names_in_ = np.array(list(typed.kinds), dtype=object)
         self.n_features_in_ = len(typed.kinds)
@@ -241,12 +239,12 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
 
 def table_encoder(frame: Any, **options: Any) -> TableEncoder:
-    """Make an encoder for the columns of a table, to put before a learner in a pipeline.
+    """Make an encoder for the columns of a table, for use in a pipeline.
 
     Parameters
     ----------
     frame : data frame or sequence of texts
-        Rows that show the kinds of the columns.
+        Rows from which the kinds of the columns are detected.
     **options : dict
         Parameters of :class:`~plurilabel.TableEncoder`: ``text``, ``categorical``, ``drop``,
         ``numbers`` and ``words``.
@@ -254,7 +252,7 @@ def table_encoder(frame: Any, **options: Any) -> TableEncoder:
     Returns
     -------
     TableEncoder, not fitted
-        With the kinds that the rows show, so that all folds agree on them.
+        With the detected kinds, so that all folds agree on them.
 
     Examples
     --------
@@ -273,28 +271,6 @@ def kinds_text(kinds: Mapping[str, str]) -> str:
     """The kinds of columns in a line, such as "2 of numbers and 1 of text"."""
     counts = Counter(kinds.values())
     return listed([f"{counts[kind]:,} of {kind}" for kind in KINDS if counts[kind]])
-
-
-def column_kinds(encoder: TableEncoder) -> dict[str, str]:
-    """Kinds of the columns of a fitted encoder, by name.
-
-    Parameters
-    ----------
-    encoder : TableEncoder
-
-    Returns
-    -------
-    dict of str to {"numbers", "dates", "categories", "text"}
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from plurilabel.io import column_kinds, table_encoder
-    >>> frame = pd.DataFrame({"year": [1998.0, 2001], "plot": ["a red day", "blue night"]})
-    >>> column_kinds(table_encoder(frame, text="plot").fit(frame))
-    {'year': 'numbers', 'plot': 'text'}
-    """
-    return dict(encoder.kinds_)
 
 
 def unseen_categories(encoder: TableEncoder, frame: Any) -> dict[str, list[str]]:

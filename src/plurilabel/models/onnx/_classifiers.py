@@ -55,9 +55,6 @@ def score_each(graph: Graph, models: Sequence[Any], x: Value, method: str) -> Va
     return graph.concat(parts).columns(np.argsort(linear + others))
 
 
-# linear models ------------------------------------------------------------------------------
-
-
 def _linear(graph: Graph, models: Sequence[Any], x: Value, method: str) -> Value:
     """Scores (n, m) of m linear models or constants."""
     d = models[0].n_features_in_
@@ -137,9 +134,6 @@ def _one_vs_all_classes(graph: Graph, model: OneVsAllLinear, x: Value, method: s
     return scores if len(model.classes_) > 2 else scores.columns([1]) - scores.columns([0])
 
 
-# kernels, networks, trees -------------------------------------------------------------------
-
-
 def similarities(graph: Graph, x: Value, points: Any, kernel: Any, params: Any) -> Value:
     """Kernel (n, m) of rows and points (m, d); ``params`` has gamma, coef0 and degree."""
     points = sparse.csr_array(points) if sparse.issparse(points) else points
@@ -188,7 +182,6 @@ def _support_vectors(graph: Graph, model: Any, x: Value, method: str) -> Value:
 
 
 def layers(graph: Graph, h: Value, network: Any, hidden: str, last: str) -> Value:
-    """The output of a network."""
     weights = list(zip(network.coefs_, network.intercepts_))
     for number, (W, b) in enumerate(weights, start=1):
         h = h @ W.astype(np.float64) + b[np.newaxis].astype(np.float64)

@@ -54,17 +54,9 @@ def _one_cut(_graph: Graph, strategy: Any, scores: Value) -> Value:
     return scores > float(strategy.cut_)
 
 
-def _cuts_of_labels(_graph: Graph, strategy: Any, scores: Value) -> Value:
-    return scores > strategy.cuts_[np.newaxis].astype(np.float64)
-
-
 def linear_cuts(strategy: Any, scores: Value) -> Value:
     """The threshold t(x) of each row by a :class:`LinearThreshold`, (n, 1)."""
     return scores @ strategy.coef_[:, np.newaxis].astype(np.float64) + float(strategy.intercept_)
-
-
-def _linear_threshold(_graph: Graph, strategy: Any, scores: Value) -> Value:
-    return scores > linear_cuts(strategy, scores)
 
 
 def _highest(graph: Graph, strategy: Any, scores: Value) -> Value:
@@ -149,9 +141,9 @@ STRATEGIES: dict[type, Callable[[Graph, Any, Value], Value]] = {
     thresholds.ConstantThreshold: _one_cut,
     thresholds.ExpectedF: _expected_f,
     thresholds.GlobalThreshold: _one_cut,
-    thresholds.LinearThreshold: _linear_threshold,
+    thresholds.LinearThreshold: lambda _, linear, scores: scores > linear_cuts(linear, scores),
     thresholds.MCut: _largest_gap,
     thresholds.RCut: _highest,
-    thresholds.SCut: _cuts_of_labels,
+    thresholds.SCut: lambda _, scut, scores: scores > scut.cuts_[None].astype(np.float64),
     thresholds.SeenSets: _seen_sets,
 }

@@ -33,7 +33,7 @@ from plurilabel.models.onnx._classifiers import (
 )
 from plurilabel.models.onnx._cuts import calibrated, cut, linear_cuts
 from plurilabel.models.onnx._neighbors import counted_neighbors
-from plurilabel.models.onnx._steps import transformed
+from plurilabel.models.onnx._steps import as_row, transformed
 from plurilabel.models.onnx._to_onnx import Answer, Graph, Value, converter
 from plurilabel.models.onnx._trees import leaf_numbers, mean_of_leaves, sum_of_leaves
 from plurilabel.wrappers import (
@@ -70,9 +70,6 @@ def answer(graph: Graph, estimator: Any, x: Value) -> Answer:
 
 def _above_cut(scores: Value, method: str) -> Answer:
     return Answer(scores, scores > np.float64(CUTS[method]), method)
-
-
-# transformations ----------------------------------------------------------------------------
 
 
 def _binary_relevance(graph: Graph, learner: BinaryRelevance, x: Value) -> Answer:
@@ -147,9 +144,6 @@ def _ensemble(graph: Graph, learner: EnsembleOfChains, x: Value) -> Answer:
     return _above_cut(reduce(add, votes) / float(len(votes)), learner._score_method())
 
 
-# the others ---------------------------------------------------------------------------------
-
-
 def _trees(graph: Graph, learner: MLDecisionTree | MLRandomForest, x: Value) -> Answer:
     trees = [tree.tree_ for tree in learner._trees()]
     scores = mean_of_leaves(graph, trees, [tree.value[:, :, -1] for tree in trees], x)
@@ -183,7 +177,7 @@ def _rank_svm(graph: Graph, learner: RankSVM, x: Value) -> Answer:
     if learner.kernel_ == "linear":
         f = x @ dense(learner.coef_).T
     else:
-        centred = x if learner._centre is None else x - _row(learner._centre)
+        centred = x if learner._centre is None else x - as_row(learner._centre)
         params = {"coef0": 1.0, "degree": 3, **learner._params}
         K = similarities(graph, centred, learner._support_vectors, learner.kernel_, params)
         f = K @ learner.dual_coef_
@@ -202,10 +196,6 @@ def _rank_svm(graph: Graph, learner: RankSVM, x: Value) -> Answer:
     return _above_cut(_sure(graph, f, never, always), "decision_function")
 
 
-def _row(numbers: Any) -> Any:
-    return np.asarray(numbers, dtype=np.float64).reshape(1, -1)
-
-
 def _one_vs_all(graph: Graph, learner: OneVsAllLinear, x: Value) -> Answer:
     return _above_cut(one_vs_all(graph, learner, x), learner._score_method())
 
@@ -217,7 +207,8 @@ def _boosted(graph: Graph, learner: MLGradientBoosting, x: Value) -> Answer:
         graph, x, learner.roots_, learner.feature_, learner.threshold_.astype(np.float64),
         ~np.asarray(learner.missing_right_, dtype=bool), learner.left_, learner.left_ + 1,
     )  # fmt: skip
-    f = sum_of_leaves(graph, numbers, learner.values_, len(learner.roots_)) + _row(learner.start_)
+    f = sum_of_leaves(graph, numbers, learner.values_, len(learner.roots_))
+    f = f + as_row(learner.start_)
     method = learner._score_method()
     found = _above_cut(graph("Sigmoid", f) if method == "predict_proba" else f, method)
     if learner.loss_ != "joint":
@@ -228,9 +219,6 @@ def _boosted(graph: Graph, learner: MLGradientBoosting, x: Value) -> Answer:
     sets = np.asarray(learner.label_sets_)
     best = graph("ArgMin", change @ sets.T.astype(np.float64), axis=1, keepdims=0)
     return found._replace(sets=graph("Gather", sets > 0, best, axis=0))
-
-
-# wrappers -----------------------------------------------------------------------------------
 
 
 def _automatic(graph: Graph, learner: AutoClassifier, x: Value) -> Answer:
@@ -285,10 +273,6 @@ def _responding(found: Answer, wrapper: Any) -> Answer:
     return found
 
 
-def _completed(graph: Graph, wrapper: ImputedLabels, x: Value) -> Answer:
-    return answer(graph, wrapper.estimator_, x)
-
-
 def _several_labels(graph: Graph, model: MLPClassifier, x: Value) -> Answer:
     if model.n_outputs_ < 2 or model.out_activation_ != "logistic":
         raise ValueError(f"{type(model).__name__} can be exported with several labels only")
@@ -304,7 +288,7 @@ LEARNERS: dict[type, Callable[[Graph, Any, Value], Answer]] = {
     ClassifierChain: _chain,
     DWMLkNN: counted_neighbors,
     EnsembleOfChains: _ensemble,
-    ImputedLabels: _completed,
+    ImputedLabels: lambda graph, wrapper, x: answer(graph, wrapper.estimator_, x),
     LabelPowerset: _powerset,
     MLDecisionTree: _trees,
     MLGradientBoosting: _boosted,

@@ -41,7 +41,6 @@ Sines are looked up, since their last bits depend on the library, and trees are 
 
 
 def transformed(graph: Graph, step: Any, x: Any) -> Value:
-    """The output of a fitted transformer for x."""
     if step is None or isinstance(step, str):  # "passthrough"
         return x
     if isinstance(step, Pipeline):
@@ -58,32 +57,28 @@ def transformed(graph: Graph, step: Any, x: Any) -> Value:
     return value
 
 
-def _row(numbers: Any) -> Any:
-    return np.asarray(numbers, dtype=np.float64)[np.newaxis]
+def as_row(numbers: Any) -> Any:
+    return np.asarray(numbers, dtype=np.float64).reshape(1, -1)
 
 
 def _standard(_graph: Graph, step: StandardScaler, x: Value) -> Value:
-    x = x - _row(step.mean_) if step.with_mean else x
-    return x / _row(step.scale_) if step.with_std else x
+    x = x - as_row(step.mean_) if step.with_mean else x
+    return x / as_row(step.scale_) if step.with_std else x
 
 
 def _min_max(graph: Graph, step: MinMaxScaler, x: Value) -> Value:
-    x = x * _row(step.scale_) + _row(step.min_)
+    x = x * as_row(step.scale_) + as_row(step.min_)
     return graph("Clip", x, *map(float, step.feature_range)) if step.clip else x
 
 
 def _max_abs(graph: Graph, step: MaxAbsScaler, x: Value) -> Value:
-    x = x / _row(step.scale_)
+    x = x / as_row(step.scale_)
     return graph("Clip", x, -1.0, 1.0) if getattr(step, "clip", False) else x
 
 
 def _robust(_graph: Graph, step: RobustScaler, x: Value) -> Value:
-    x = x - _row(step.center_) if step.with_centering else x
-    return x / _row(step.scale_) if step.with_scaling else x
-
-
-def _normalized(graph: Graph, step: Normalizer, x: Value) -> Value:
-    return unit_length(graph, step.norm, x)
+    x = x - as_row(step.center_) if step.with_centering else x
+    return x / as_row(step.scale_) if step.with_scaling else x
 
 
 def _imputed(graph: Graph, step: SimpleImputer, x: Value) -> Value:
@@ -93,7 +88,7 @@ def _imputed(graph: Graph, step: SimpleImputer, x: Value) -> Value:
     except (TypeError, ValueError):
         raise ValueError("SimpleImputer can be exported for numbers only") from None
     missing = graph("IsNaN", x) if np.isnan(unknown) else x.equals(unknown)
-    filled = graph("Where", missing, _row(np.nan_to_num(fill)), x)
+    filled = graph("Where", missing, as_row(np.nan_to_num(fill)), x)
     kept = np.flatnonzero(~np.isnan(fill))
     if len(kept) < len(fill):  # columns without any value are dropped
         filled = filled.columns(kept)
@@ -124,7 +119,6 @@ def _by_columns(graph: Graph, step: ColumnTransformer, x: Any) -> Value:
 
 
 def _places(columns: Any, places: dict[str, int], d: int) -> Any:
-    """Numbers of the columns that a part of a ColumnTransformer takes."""
     if isinstance(columns, slice):
         ends = [columns.start, columns.stop]
         if any(isinstance(end, str) for end in ends):  # both ends are included
@@ -144,8 +138,6 @@ def _identity(_graph: Graph, step: FunctionTransformer, x: Value) -> Value:
 
 
 class Table(NamedTuple):
-    """The columns of a table, as inputs of the graph."""
-
     numbers: Value | None  # all columns of numbers, (n, d)
     places: dict[str, int]  # their places, by name
     texts: dict[str, Value]  # the other columns, (n,) each
@@ -286,7 +278,7 @@ STEPS: dict[type, Callable[[Graph, Any, Value], Value]] = {
     FunctionTransformer: _identity,
     MaxAbsScaler: _max_abs,
     MinMaxScaler: _min_max,
-    Normalizer: _normalized,
+    Normalizer: lambda graph, step, x: unit_length(graph, step.norm, x),
     OneHotEncoder: _one_hot,
     RobustScaler: _robust,
     SimpleImputer: _imputed,

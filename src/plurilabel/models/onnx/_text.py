@@ -54,7 +54,6 @@ def counted_terms(graph: Graph, step: Any, texts: Value) -> Value:
 
 
 def weighted(graph: Graph, step: TfidfTransformer, counts: Value) -> Value:
-    """The output of a TfidfTransformer."""
     if step.sublinear_tf:
         # small counts by a table: the last bit of a logarithm depends on the library
         table = np.array([0.0, *(np.log(np.arange(1.0, SMALL)) + 1)])
@@ -98,9 +97,6 @@ def _repeated(graph: Graph, row: Any, like: Value) -> Value:
     """An array (1, m), repeated for the rows of another one."""
     shape = graph("Concat", like.size(0), np.array([row.shape[1]]), axis=0)
     return graph("Expand", row, shape)
-
-
-# hashes -------------------------------------------------------------------------------------
 
 
 def _codes(texts: str) -> NDArray[np.uint64]:
@@ -163,9 +159,6 @@ def _counts(graph: Graph, found: Value, grams: Sequence[Sequence[int]]) -> Value
         pool_int64s=[number for j in order for number in grams[j]],
     )  # fmt: skip
     return counts.cast(np.float64)
-
-
-# words and characters -----------------------------------------------------------------------
 
 
 def _of_words(graph: Graph, step: Any, terms: list[str], texts: Value) -> Value:

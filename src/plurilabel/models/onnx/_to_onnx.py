@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
-from importlib import import_module
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from plurilabel._core.base import CUTS
 from plurilabel._core.blocks import dense
-from plurilabel._core.compat import versions
+from plurilabel._core.compat import import_extra, versions
 from plurilabel._core.records import write_atomic
 from plurilabel._core.words import file_size
 from plurilabel.models._model import Model
@@ -70,24 +69,22 @@ def to_onnx(model: Model | Any, path: str | os.PathLike[str] | None = None) -> A
 
     Notes
     -----
-    Supported are most transformations, trees and nearest neighbors, thresholds that cut one row
-    at a time, and scikit-learn's usual steps before them; see the guide on other tools.
-    :class:`~plurilabel.AutoClassifier` may choose parts that are not supported, such as a
-    :class:`~plurilabel.StaticEncoder` for texts, unless fitted with ``leave_out=not_exportable``.
-    The graph of a nearest-neighbor learner contains the training set.
+    Most transformations, trees, nearest neighbors, thresholds for single rows and the usual steps
+    of scikit-learn are supported; see the guide on other tools. An
+    :class:`~plurilabel.AutoClassifier` may choose unsupported parts, unless fitted with
+    ``leave_out=not_exportable``. The graph of a nearest-neighbor learner has the training set.
 
-    Words are counted as in scikit-learn, whatever the locale of the machine. Lowercasing differs
-    for two letters: the Turkish dotted capital I in parts of words, and the Greek capital sigma
-    after a character that is not a letter.
+    Words are counted as in scikit-learn, for any locale. Lowercasing differs for two letters: the
+    Turkish dotted capital I in parts of words, and the Greek capital sigma after a character that
+    is not a letter.
 
     Scores equal the model's up to rounding. Those of trees, forests and nearest neighbors are
-    equal bit by bit: candidate neighbors are compared by their exact distance, and the lower row
-    number wins ties, unless more than k + 16 further points are equally near up to rounding. A
+    equal bit by bit, unless more than k + 16 further points are equally near up to rounding. A
     graph does not validate its input: where the model raises an error, for example because of
     NaN, the graph returns an arbitrary result.
 
-    Nearest neighbors of n rows among N training instances take n N numbers of memory, and texts
-    as many as rows times words: send rows in blocks.
+    Memory grows with rows times training instances for nearest neighbors, and with rows times
+    words for texts: send rows in blocks.
 
     Examples
     --------
@@ -202,29 +199,11 @@ def not_exportable(learner: Any, *, unknown_labels: bool = False) -> str:
 
 
 class Answer(NamedTuple):
-    """The outputs of a learner.
+    """The outputs of a learner."""
 
-    Attributes
-    ----------
-    scores : Value of shape (n, q), float64
-    sets : Value of shape (n, q), bool
-    method : {"predict_proba", "decision_function"}
-        Origin of the scores.
-    """
-
-    scores: Value
-    sets: Value
-    method: str
-
-
-def import_onnx() -> Any:
-    """Import onnx, or explain how to install it."""
-    try:
-        return import_module("onnx")
-    except ImportError:
-        raise ImportError(
-            "ONNX files need onnx: install it with `pip install 'plurilabel[onnx]'`"
-        ) from None
+    scores: Value  # (n, q), float64
+    sets: Value  # (n, q), bool
+    method: str  # "predict_proba" or "decision_function"
 
 
 def converter(
@@ -275,7 +254,6 @@ class Value:
         return self.graph("Abs", self)
 
     def cast(self, dtype: Any) -> Value:
-        """Convert to another type."""
         to = self.graph.onnx.helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
         return self.graph("Cast", self, to=to)
 
@@ -320,7 +298,7 @@ class Graph:
     """
 
     def __init__(self, prefix: str = "") -> None:
-        self.onnx, self.prefix = import_onnx(), prefix
+        self.onnx, self.prefix = import_extra("onnx", "ONNX export", "onnx"), prefix
         self.nodes: list[Any] = []
         self.constants: list[Any] = []
         self.sparse_constants: list[Any] = []
@@ -341,14 +319,12 @@ class Graph:
         return Value(self, name)
 
     def __call__(self, operator: str, *inputs: Any, **attributes: Any) -> Value:
-        """Add a node with one output."""
         (output,) = self.node(operator, *inputs, outputs=1, **attributes)
         return output
 
     def node(
         self, operator: str, *inputs: Any, outputs: int, domain: str = "", **attributes: Any
     ) -> list[Value]:
-        """Add a node with several outputs."""
         values = [one if isinstance(one, Value) else self.constant(one) for one in inputs]
         results = [self._name(operator) for _ in range(outputs)]
         self.domains.add(domain)
@@ -395,7 +371,6 @@ class Graph:
             )
 
     def concat(self, parts: Sequence[Value]) -> Value:
-        """Matrices side by side."""
         return self("Concat", *parts, axis=1) if len(parts) > 1 else parts[0]
 
     def nonempty(self, sets: Value, scores: Value, q: int) -> Value:

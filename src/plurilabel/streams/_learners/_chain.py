@@ -12,7 +12,7 @@ from plurilabel.streams._stream_classifier import UNKNOWN, Floats, Labels
 
 
 class Chain(Relevance):
-    """A classifier for each label that also sees the labels before it."""
+    """A classifier for each label that takes the previous labels as features."""
 
     def learn(self, x: Mapping[Hashable, Any], y: Labels) -> None:
         """Teach each known label to its model; unknown ones are replaced by predictions."""
@@ -36,8 +36,8 @@ class Chain(Relevance):
 class StreamClassifierChain(StreamBinaryRelevance):
     """A chain of river's classifiers, each with a drift detector.
 
-    The classifier of a label sees the features and all labels before it: true ones when learning,
-    predicted ones when predicting. Labels are in the order of their first appearance.
+    The classifier of a label takes all previous labels as features, true ones for learning and
+    predicted ones for prediction. Labels are in the order of their first appearance.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ class StreamClassifierChain(StreamBinaryRelevance):
 
     See Also
     --------
-    plurilabel.ClassifierChain : The same for data that fit in memory.
+    plurilabel.ClassifierChain : The batch learner.
 
     References
     ----------

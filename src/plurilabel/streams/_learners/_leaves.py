@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from functools import partial
 from math import log, sqrt
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,10 +29,10 @@ def hoeffding_bound(delta: float, n: int) -> float:
 
 
 def thresholds(points: Floats) -> Floats:
-    """Thresholds of each feature between some rows (n, d), ascending: (d, 8), inf at the end.
+    """Thresholds of each feature for rows (n, d), ascending and padded with inf, (d, 8).
 
-    They lie in the middle of two neighbouring values, at even distances among the different
-    values. A feature with one value is compared with that: lower, equal or higher.
+    They are midpoints of adjacent values, evenly spaced among the distinct values. A feature with
+    a single value is split into lower, equal and higher values.
     """
     edges = np.full((points.shape[1], N_THRESHOLDS), np.inf)
     for j, column in enumerate(points.T):
@@ -50,7 +50,7 @@ def thresholds(points: Floats) -> Floats:
 
 
 class Best(NamedTuple):
-    """The best split of a leaf, and by how much it is ahead of that on another feature."""
+    """The best split of a leaf, and its lead over the best split on another feature."""
 
     gain: float
     lead: float
@@ -59,7 +59,7 @@ class Best(NamedTuple):
 
 
 class SplitCounts:
-    """How often each label is there and not there, in each interval of each feature."""
+    """Counts of rows with and without each label, in each interval of each feature."""
 
     _fitted: ClassVar[Declared] = {
         "edges": numbers("d", N_THRESHOLDS, finite=False),
@@ -70,12 +70,12 @@ class SplitCounts:
     def __init__(self, points: Floats, q: int) -> None:
         self.edges = thresholds(points)  # interval b: above threshold b - 1, up to threshold b
         d, bins = len(self.edges), N_THRESHOLDS + 1
-        # rows without and with each label: those in which it is unknown are in neither
+        # rows without and with each label; unknown labels are in neither
         self.counts = np.zeros((d, bins, 2, q), dtype=np.int32)
-        self.rows = np.zeros((d, bins), dtype=np.int64)  # whatever is known of them
+        self.rows = np.zeros((d, bins), dtype=np.int64)  # also with unknown labels
 
     def widen(self, d: int, q: int) -> None:
-        """Make room for more features and labels: features were 0, labels unknown."""
+        """Add features, which were 0 so far, and labels, which were unknown."""
         if (more := d - len(self.edges)) > 0:
             self.edges = np.vstack([self.edges, thresholds(np.zeros((1, more)))])
             counts = np.zeros((more, *self.counts.shape[1:]), dtype=np.int32)
@@ -93,7 +93,7 @@ class SplitCounts:
         return np.arange(len(x)), (x[:, None] > self.edges).sum(axis=1)
 
     def add(self, x: Floats, y: Labels, undo: list[Callable[[], None]]) -> None:
-        """Count a row; steps to undo it are added to a list before anything is changed."""
+        """Count a row; steps to undo this are added to a list first."""
         undo.append(partial(vars(self).update, vars(self).copy()))
         self.widen(len(x), len(y))
         at, told = self.bins(x), np.zeros((2, self.counts.shape[-1]), dtype=np.int32)
@@ -105,10 +105,10 @@ class SplitCounts:
         rows[at] += 1
 
     def best(self) -> Best | None:
-        """The split with the highest gain; None where there is nothing to split or to tell apart.
+        """The split with the highest gain; None if there is none.
 
-        The gain of a split is the sum of the information gains of all labels, as a part of the
-        sum of their entropies: a number between 0 and 1.
+        The gain is the sum of the information gains of all labels, divided by the sum of their
+        entropies: a number between 0 and 1.
         """
         if not len(self.edges):
             return None
@@ -151,7 +151,7 @@ def _spread(counts: NDArray[np.integer]) -> Floats:
 
 
 def resized(x: Floats, d: int) -> Floats:
-    """A row with d features: those that it lacks are 0, further ones are left out."""
+    """A row with d features: missing ones are 0, further ones are dropped."""
     return x[:d] if len(x) >= d else np.concatenate([x, np.zeros(d - len(x))])
 
 
@@ -160,33 +160,21 @@ SKETCH = 50  # rows of a leaf from which its thresholds are drawn
 LATELY = 0.99  # weight of the past, relative to one row later
 
 
-class Answer(Protocol):
-    """The learner of a leaf."""
-
-    def learn(self, x: Floats, y: Labels, counts: SplitCounts | None) -> None:
-        """Learn a row, or raise and be as before; ``counts`` has the intervals of the leaf."""
-
-    def score(self, x: Floats, counts: SplitCounts | None) -> Floats:
-        """Probability of each label seen so far."""
-
-
 class Neighbors(CountingWindow):
     """ML-kNN on the last rows of a leaf."""
 
-    def learn(self, x: Floats, y: Labels, counts: SplitCounts | None = None) -> None:  # noqa: ARG002
-        """Add a row to the window."""
+    def learn(self, x: Floats, y: Labels, _counts: SplitCounts | None = None) -> None:
         super().learn(x, y)
 
-    def score(self, x: Floats, counts: SplitCounts | None = None) -> Floats:  # noqa: ARG002
-        """Probability of each label by ML-kNN."""
+    def score(self, x: Floats, _counts: SplitCounts | None = None) -> Floats:
         return super().score(x)
 
 
 class BayesOfSets:
     """Naive Bayes for the frequent label sets of a leaf, on the intervals of its features.
 
-    The frequencies of the sets alone are used if they have been right more often lately, as in
-    MOA's adaptive leaves.
+    If the frequencies alone have recently been more accurate, they are used instead, as in MOA's
+    adaptive leaves.
     """
 
     _fitted: ClassVar[Declared] = {
@@ -252,7 +240,7 @@ class BayesOfSets:
         features, bins = (part[: len(self.n_in)] for part in counts.bins(x))
         n_bins = np.isfinite(counts.edges[: len(features)]).sum(axis=1)[:, None] + 1
         inside = self.n_in[features, bins]  # (d, classes)
-        # a class with few rows is taken to be as all rows of the leaf are
+        # smooth classes with few rows towards all rows of the leaf
         usual = (inside.sum(axis=1, keepdims=True) + 1) / (self.n.sum() + n_bins)
         given = np.log((inside + usual) / (self.n + 1))
         logs = np.stack([prior, prior + given.sum(axis=0)])
@@ -269,30 +257,28 @@ class BayesOfSets:
 
 
 def restore(node: Any, held: dict[str, Any], undo: Iterable[Callable[[], None]]) -> None:
-    """Give a node its former attributes back, then run the steps that undo changes in place."""
+    """Restore the attributes of a node, then undo changes made in place."""
     vars(node).update(held)
     for step in undo:
         step()
 
 
 class Row(NamedTuple):
-    """A row that a leaf remembers, and its number in the stream."""
-
     number: int
     x: Floats
     y: Labels
 
 
 class Leaf:
-    """The last ``size`` rows, the counts for a split, and the learner of a leaf.
+    """The last ``size`` rows, the counts for splits, and the learner of a leaf.
 
-    ``make`` makes the learner, ``watch`` sees its errors, and ``shares`` are the scores as long
-    as there are no rows.
+    ``make`` creates the learner, ``watch`` monitors its errors, and ``shares`` are the scores
+    before the first row. If ``learn`` raises an error, nothing has changed.
     """
 
     _fitted: ClassVar[Declared] = {"shares": numbers(None)}
 
-    def __init__(self, size: int, make: Callable[[], Answer], watch: Any, shares: Floats) -> None:
+    def __init__(self, size: int, make: Callable[[], Any], watch: Any, shares: Floats) -> None:
         self.make, self.watch, self.shares = make, watch, shares
         self.rows: deque[Row] = deque(maxlen=size)
         self.n = 0  # rows so far
@@ -300,7 +286,6 @@ class Leaf:
         self.counts: SplitCounts | None = None
 
     def learn(self, number: int, x: Floats, y: Labels) -> None:
-        """Learn a row, or raise and be as before."""
         held, undo = vars(self).copy(), list[Callable[[], None]]()
         try:
             self.rows = self.rows.copy()
@@ -317,7 +302,7 @@ class Leaf:
             raise
 
     def _sketch(self) -> None:
-        """Draw the thresholds from the rows so far, and learn these again with them."""
+        """Set the thresholds from the rows so far, and learn these again."""
         d, q = len(self.rows[-1].x), len(self.rows[-1].y)
         counts = SplitCounts(np.array([resized(row.x, d) for row in self.rows]), q)
         answer = self.make()
@@ -327,5 +312,4 @@ class Leaf:
         self.counts, self.answer = counts, answer
 
     def score(self, x: Floats) -> Floats:
-        """Probability of each label that the leaf has seen."""
         return self.answer.score(x, self.counts) if self.n else self.shares

@@ -1,4 +1,4 @@
-"""A Hoeffding tree for several labels, whose leaves are multi-label learners."""
+"""A Hoeffding tree with multi-label learners in its leaves."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ import numpy as np
 
 from plurilabel._core.compat import HasMethods, Interval, StrOptions
 from plurilabel._core.limits import check_size
+from plurilabel.streams._adwin import ADWIN
 from plurilabel.streams._learners._leaves import (
     N_THRESHOLDS,
-    Answer,
     BayesOfSets,
     Leaf,
     Neighbors,
@@ -24,7 +24,7 @@ from plurilabel.streams._learners._leaves import (
 )
 from plurilabel.streams._learners._mlsampknn import goodness
 from plurilabel.streams._learners._window_mlknn import METRICS
-from plurilabel.streams._river import Watch, drift_detector
+from plurilabel.streams._river import Watch
 from plurilabel.streams._stream_classifier import UNKNOWN, Floats, Labels, StreamClassifier
 
 
@@ -35,7 +35,7 @@ class Split:
         self.feature, self.threshold, self.sides, self.watch = feature, threshold, sides, watch
 
     def side(self, x: Floats) -> int:
-        """Where a row goes; a feature that it lacks is 0."""
+        """The side of a row; missing features are 0."""
         return int((x[self.feature] if self.feature < len(x) else 0.0) > self.threshold)
 
 
@@ -43,11 +43,11 @@ Node = Leaf | Split
 
 
 class HoeffdingTree:
-    """The tree: which leaf a row belongs to, when a leaf is split, when a branch is replaced."""
+    """The tree: finds the leaf of a row, splits leaves, and replaces branches after drifts."""
 
     def __init__(
         self,
-        make: Callable[[], Answer],
+        make: Callable[[], Any],
         detector: Any,
         grace_period: int,
         delta: float,
@@ -66,12 +66,12 @@ class HoeffdingTree:
         return Leaf(self.leaf_size, self.make, Watch(self.detector), shares)
 
     def score(self, x: Floats) -> Floats:
-        """Scores by the leaf of a row; 0 for labels that it has not seen."""
+        """Scores by the leaf of a row; 0 for labels unknown to it."""
         found = self._path(x)[-1].score(x)  # type: ignore[union-attr]
         return np.append(found, np.zeros(self.q - len(found)))
 
     def learn(self, x: Floats, y: Labels) -> None:
-        """Handle a drift and a split that is due, then teach the leaf of the row."""
+        """Handle drifts and splits, then teach the leaf of the row."""
         held, undo = vars(self).copy(), list[Callable[[], None]]()
         try:
             if len(x) > self.d or len(y) > self.q:
@@ -80,7 +80,7 @@ class HoeffdingTree:
             self._look_for_drifts(x, y, undo)
             self._look_for_split(x, undo)
             self.seen += 1
-            # the last step: a leaf undoes its own learning only, and this is not undone by others
+            # the last step, since only the leaf itself can undo it
             self._path(x)[-1].learn(self.seen - 1, x, y)  # type: ignore[union-attr]
         except BaseException:
             restore(self, held, undo)
@@ -117,7 +117,7 @@ class HoeffdingTree:
         at = drifts.index(True)
         node, parent = path[at], path[at - 1] if at else None
         while isinstance(node, Split):
-            # if the errors come from one side only, the drift is there
+            # if only one side has more errors, the drift is there
             worse = [side for side in node.sides if side.watch.rise > node.watch.rise / 2]
             if len(worse) != 1:
                 break
@@ -134,7 +134,7 @@ class HoeffdingTree:
     def _hang(
         self, parent: Node | None, old: Node, new: Node, undo: list[Callable[[], None]]
     ) -> None:
-        """Put a node in the place of another one, below its parent."""
+        """Replace a node below its parent."""
         self.n_leaves += len(list(self._leaves(new))) - len(list(self._leaves(old)))
         if parent is None:
             self.root = new
@@ -153,7 +153,7 @@ class HoeffdingTree:
                 todo += one.sides
 
     def _renewed(self, node: Node) -> Leaf:
-        """A leaf in place of a branch, with the rows that the detector takes to be alike."""
+        """A leaf to replace a branch, with the rows in the window of the detector."""
         rows = [row for leaf in self._leaves(node) for row in leaf.rows]
         rows.sort(key=attrgetter("number"))
         width = int(getattr(node.watch.detector, "width", 0))
@@ -166,7 +166,7 @@ class HoeffdingTree:
         return leaf
 
     def _split(self, leaf: Leaf) -> Split | None:
-        """The split of a leaf, if its best one is clear, or all are about as good."""
+        """Split a leaf if the best split is clear, or all are about equally good."""
         if self.n_leaves >= self.max_leaf_nodes or leaf.counts is None:
             return None
         best, bound = leaf.counts.best(), hoeffding_bound(self.delta, leaf.n)
@@ -186,10 +186,10 @@ class HoeffdingTree:
 class MLHoeffdingTree(StreamClassifier):
     """A Hoeffding tree with multi-label learners in its leaves.
 
-    A leaf is split when, by the Hoeffding bound, the best split is the best with probability
+    A leaf is split when, by the Hoeffding bound, its best split is truly the best with probability
     ``1 - delta``; the gain of a split is the sum of the information gains of all labels. Each leaf
-    has its own multi-label learner: pruned label sets with naive Bayes, or ML-kNN on its last
-    rows. A drift detector in each node watches the errors below it; when they rise, the branch is
+    has a multi-label learner: pruned label sets with naive Bayes, or ML-kNN on its last rows. A
+    drift detector in each node monitors the errors below it; when they rise, the branch is
     replaced by a leaf with its last rows.
 
     Parameters
@@ -197,29 +197,31 @@ class MLHoeffdingTree(StreamClassifier):
     leaf : {"mlknn", "pruned_sets"}, default="pruned_sets"
         The learner in the leaves.
     grace_period : int, default=200
-        Rows of a leaf between two attempts to split it.
+        Number of rows between attempts to split a leaf.
     delta : float, default=1e-7
-        The probability that another split would be better.
+        Probability that another split would be better.
     tie : float, default=0.05
-        A leaf is also split when the bound is below this: the best splits are about as good then.
+        A leaf is also split when the bound falls below this, since the best splits are then about
+        equally good.
     max_leaf_nodes : int, default=64
-        With this many leaves, none is split any more.
+        Maximum number of leaves.
     leaf_size : int, default=500
-        Rows that each leaf remembers, for ML-kNN and for its children.
+        Number of rows kept in each leaf, for ML-kNN and for its children.
     n_neighbors : int, default=10
+        Number of neighbors of ML-kNN.
     metric : {"euclidean", "cosine", "manhattan", "chebyshev"}, default="euclidean"
-        Of ML-kNN.
+        Distance of ML-kNN.
     min_count : int, default=2
-        How often a set of two or more labels must have occurred in a leaf to be learned.
+        Number of times a set of two or more labels must occur in a leaf to be learned.
     max_sets : int, default=50
-        The largest number of label sets in a leaf.
+        Maximum number of label sets in a leaf.
     drift_detector : river drift detector, default=None
         None for :class:`plurilabel.streams.ADWIN`; :class:`river.drift.NoDrift` for none.
 
     Attributes
     ----------
     core_ : object
-        The tree: ``core_.root``, ``core_.n_leaves``, and ``core_.n_drifts``, which counts the
+        The tree: ``core_.root``, ``core_.n_leaves``, and ``core_.n_drifts``, the number of
         branches that were replaced.
     label_names_ : ndarray of shape (q,)
         The labels seen so far.
@@ -227,11 +229,11 @@ class MLHoeffdingTree(StreamClassifier):
     Notes
     -----
     Departures from the paper. The gain is divided by the entropy of the leaf, so that it lies
-    between 0 and 1 however many labels there are, and however rare they are. Each feature has
-    eight thresholds in a leaf, drawn from its first 50 rows, with exact counts; the paper's have
-    Gaussian distributions. Naive Bayes works on the same intervals. Children learn the rows that
-    their parent remembers. The paper puts ADWIN around an ensemble of trees; here it is in each
-    node, as in Hoeffding adaptive trees. Unknown labels are not counted.
+    between 0 and 1 for any number and frequency of labels. Each feature has eight thresholds in a
+    leaf, from its first 50 rows, with exact counts, where the paper has Gaussian distributions;
+    naive Bayes uses the same intervals. Children learn the rows kept by their parent. The paper
+    uses ADWIN on an ensemble of trees; here it is in each node, as in Hoeffding adaptive trees.
+    Unknown labels are not counted.
 
     References
     ----------
@@ -301,6 +303,6 @@ class MLHoeffdingTree(StreamClassifier):
         make: Any = partial(BayesOfSets, self.min_count, self.max_sets)
         if self.leaf == "mlknn":
             make = partial(Neighbors, self.leaf_size, self.metric, self.n_neighbors, 1.0, None)
-        detector = drift_detector(self.drift_detector)
+        detector = ADWIN() if self.drift_detector is None else self.drift_detector
         when = self.grace_period, self.delta, self.tie
         return HoeffdingTree(make, detector, *when, self.max_leaf_nodes, self.leaf_size)

@@ -1,4 +1,4 @@
-"""MLSAMPkNN: self-adjusting windows of neighbours that are punished for wrong votes."""
+"""MLSAMPkNN: self-adjusting windows of neighbors, which are punished for wrong votes."""
 
 from __future__ import annotations
 
@@ -14,20 +14,17 @@ from plurilabel._core.fitted import Declared, numbers, places
 from plurilabel.streams._learners._window import Before, Slots, Window
 from plurilabel.streams._stream_classifier import UNKNOWN, Floats, Labels, StreamClassifier
 
-PULL = 5.0
-"""How many rows of evidence a label's own figures must outweigh: rare labels follow the others."""
-
-CUTS = np.array([0.5, 0.4, 0.3, 0.2])  # shares of the votes above which a label may be predicted
-
-FEW = 10  # with fewer features than these, all members look at all of them
+PULL = 5.0  # rows by which the F1 of a label is smoothed towards that of all labels
+CUTS = np.array([0.5, 0.4, 0.3, 0.2])  # candidate thresholds for the share of votes
+FEW = 10  # with fewer features, all members use all of them
 
 
 class SelfAdjusting(Window):
     """Members that vote; each chooses a window and a k for each label by recent F1.
 
-    Windows have ``size`` rows, half as many, and so on down to ``smallest``. At a charge of 1 a
-    neighbour is removed: ``penalty`` is the charge for having all labels wrong. With several
-    members, each has a random part of the features and of the rows.
+    Windows have ``size`` rows, half as many, and so on down to ``smallest``. A neighbor is removed
+    at a charge of 1; ``penalty`` is the charge if all labels are wrong. If there are several
+    members, each has random features and rows.
     """
 
     _fitted: ClassVar[Declared] = {
@@ -66,7 +63,7 @@ class SelfAdjusting(Window):
         self.penalty, self.fading, self.rng = penalty, fading, rng
         self.alive = np.zeros((members, size), dtype=bool)
         self.charges = np.zeros((members, size))
-        self.masks = np.zeros((members, 0))  # 1 for features that a member looks at
+        self.masks = np.zeros((members, 0))  # 1 for the features of a member
         self.shares = np.ones(1) if members == 1 else rng.uniform(0.5, 1.0, members)
         self.norms = np.zeros((size, members))  # squared, over the features of each member
         # recent true positives, false positives and false negatives
@@ -95,11 +92,10 @@ class SelfAdjusting(Window):
 
     @property
     def _sparse(self) -> bool:
-        """Whether the rows so far are mostly zeros."""
         return 2 * self.occurrences.sum() < self.seen * len(self.occurrences)
 
     def _dissimilarities(self, point: Floats) -> Floats:
-        """Dissimilarities of a row to the window, (members, n); inf for removed rows."""
+        """Dissimilarities between a row and the window, (members, n); inf for removed rows."""
         n = self.n
         if self.closeness == "cosine" or (self.closeness == "auto" and self._sparse):
             at = np.flatnonzero(point)
@@ -117,20 +113,21 @@ class SelfAdjusting(Window):
 
     def _sums(self, terms: Floats, places: Slots) -> Floats:
         """Sums of terms (m, n) in these places over the features of each member, (members, n)."""
-        # They are added in the order of the features, as in ``ExactIndex``, so that equal rows are
-        # equally near.
+        # in the order of the features, as in ``ExactIndex``, so that equal rows are equally near
         terms = np.ascontiguousarray(terms)
         if self.masks.all():
             return np.broadcast_to(terms.sum(axis=0), (len(self.masks), terms.shape[1]))
         return np.array([(terms * mask[places]).sum(axis=0) for mask in self.masks])
 
     def _votes(self, point: Floats) -> tuple[Floats, NDArray[np.intp]]:
-        """Shares of the neighbours with each label, (members, windows, ks, q); the neighbours."""
-        # The neighbours, (members, windows, k), are slots; -1 where the window has no more.
+        """Shares of neighbors with each label, (members, windows, ks, q), and the neighbors.
+
+        The neighbors, (members, windows, k), are slots; -1 where the window has no more.
+        """
         most, starts, born = int(self.ks[-1]), self.seen - self.sizes, self.born[: self.n]
         slots = np.full((len(self.masks), len(self.sizes), most), -1, dtype=np.intp)
         for m, found in enumerate(self._dissimilarities(point)):
-            # no window needs rows that are farther than those of the shortest
+            # no window needs rows farther away than those of the shortest
             youngest, limit = found[born >= starts[-1]], np.inf
             if len(youngest) >= most:
                 limit = np.partition(youngest, most - 1)[most - 1]
@@ -146,16 +143,15 @@ class SelfAdjusting(Window):
         return sums / np.maximum(there, 1)[..., None], slots
 
     def _chosen(self, votes: Floats) -> Floats:
-        """The votes in the window and with the k that each member prefers: (members, q)."""
+        """Votes with the window and k chosen by each member, (members, q)."""
         flat = votes.reshape(len(votes), -1, votes.shape[-1])
         return np.take_along_axis(flat, self.best[:, None, :], axis=1)[:, 0]
 
     def score(self, x: Floats) -> Floats:
-        """Mean of the members' votes, weighted by their skill."""
         if self.n == 0:
             return np.zeros(self.labels.shape[1])
         share = self._combined(self._chosen(self.kept(self._votes, self.prepared(x))[0]))
-        cut = CUTS[self.gains.argmax()]  # becomes 0.5
+        cut = CUTS[self.gains.argmax()]  # mapped to 0.5
         above = 0.5 + (share - cut) / (1 - cut) / 2
         return np.clip(np.where(share > cut, above, share / cut / 2), 0.0, 1.0)
 
@@ -166,7 +162,7 @@ class SelfAdjusting(Window):
         return self.skill @ votes / self.skill.sum()
 
     def learn(self, x: Floats, y: Labels) -> None:
-        """Judge the prediction for a row, punish neighbours, and remember the row."""
+        """Evaluate the prediction for a row, punish neighbors, and add the row."""
         before, drawn = Before(self, SelfAdjusting._fitted), self.rng.bit_generator.state
         try:
             self._learn(x, y, before)
@@ -215,11 +211,13 @@ class SelfAdjusting(Window):
         self.best = f1.reshape(len(f1), -1, f1.shape[-1]).argmax(axis=1)
 
     def _learned(self, right: Floats) -> None:
-        """Hook: called with the skill of the members on a row."""
+        """Hook, called with the skill of the members on a row."""
 
     def _punish(self, slots: Slots, wrong: NDArray[np.bool_], y: Labels) -> None:
-        """Charge neighbours for votes that led to errors, and forget those charged with 1."""
-        # A vote for a label that the row has pays a charge back. The shortest window stays whole.
+        """Charge neighbors for votes that led to errors, and forget those charged with 1.
+
+        Votes for a label that the row has reduce the charge. The shortest window stays complete.
+        """
         window = self.best // len(self.ks)
         known = max(int((y != UNKNOWN).sum()), 1)
         for m, at in enumerate(wrong | (y == 1)):
@@ -246,49 +244,49 @@ def goodness(
 
 
 class MLSAMPkNN(StreamClassifier):
-    """Neighbours with self-adjusting memory, punished for wrong votes.
+    """Nearest neighbors with self-adjusting memory, punished for wrong votes.
 
-    The majority of the k nearest rows of a window decides on each label. Windows of
+    Each label is predicted by a majority vote of the k nearest rows in a window. Windows of
     ``window_size`` rows, half as many, and so on down to ``min_window`` are tested on each new row
-    before it is learned: each label uses the window and the k with the best recent F1. A neighbour
-    is charged for each vote that led to a wrong prediction, and forgotten once it has been charged
-    too often.
+    before it is learned: each label uses the window and the k with the best recent F1. A neighbor
+    is charged for each vote that led to a wrong prediction, and forgotten if its charge gets too
+    high.
 
     Parameters
     ----------
     n_neighbors : int or sequence of int, default=(1, 3, 5, 7)
-        The values of k to choose from for each label.
+        Candidate values of k for each label.
     window_size : int, default=1000
-        Rows in the longest window.
+        Number of rows in the longest window.
     min_window : int, default=50
-        Rows in the shortest window.
+        Number of rows in the shortest window.
     penalty : float, default=1.0
-        A neighbour is charged ``penalty / q`` for a vote that led to an error on one of q labels,
-        paid back as much for a right vote on a label that is present, and forgotten at 1; 0 for no
-        punishment.
+        A neighbor is charged ``penalty / q`` for a vote that led to an error on one of q labels,
+        credited as much for a correct vote on a label that is present, and forgotten at a charge
+        of 1; 0 for no punishment.
     fading : float, default=0.99
-        Weight of the past, relative to one row later.
+        Factor by which the weight of past rows decreases with each row.
     metric : {"auto", "euclidean", "cosine"}, default="auto"
-        "auto" is cosine where the rows so far are mostly zeros, as in texts, else Euclidean.
+        "auto" is cosine if the rows so far are mostly zeros, as for texts, else Euclidean.
 
     Attributes
     ----------
     core_ : object
-        The memory; ``core_.sizes`` and ``core_.ks`` are the windows and numbers of neighbours that
-        are chosen from.
+        The memory; ``core_.sizes`` and ``core_.ks`` are the candidate windows and numbers of
+        neighbors.
     label_names_ : ndarray of shape (q,)
         The labels seen so far.
 
     Notes
     -----
-    Departures from the paper. It has one k (3), and drops the older part of the memory for good
-    when a shorter window is better; here rows leave by age or by punishment only, so that a longer
-    window can be used again. Charges are paid back by right votes: with few labels, all neighbours
-    would be forgotten otherwise. The k of each label is chosen, as in the authors' later MLSAkNN.
-    The share of the votes above which a label is predicted (0.2 to 0.5) is chosen, too.
-    Windows are compared by F1, because for rare labels the fewest errors are made by never
-    predicting them. The published program compares votes with the true labels inside its
-    prediction; here the truth is seen in ``learn_one`` and ``partial_fit`` only.
+    Departures from the paper. The paper has a single k (3), and discards older rows for good when
+    a shorter window is better; here rows are only removed by age or punishment, so that a longer
+    window can be used again. Correct votes reduce charges, since otherwise all neighbors would be
+    forgotten if there are few labels. The k of each label is chosen, as in the authors' later
+    MLSAkNN, and so is the share of votes above which labels are predicted (0.2 to 0.5). Windows
+    are compared by F1, because never predicting rare labels would give the fewest errors. The
+    published program uses the true labels during prediction; here they are only used in
+    ``learn_one`` and ``partial_fit``.
 
     References
     ----------

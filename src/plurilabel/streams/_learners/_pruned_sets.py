@@ -1,4 +1,4 @@
-"""Pruned label sets for streams: the classes are the label sets that occur often."""
+"""Pruned label sets for streams: the classes are the frequent label sets."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SPARE = 10  # label sets that are counted, for each one that is learned
 
 
 class SetCounts:
-    """How often label sets occur, and which of them are classes."""
+    """Counts of label sets, and which of them are classes."""
 
     def __init__(self, min_count: int, max_sets: int) -> None:
         self.min_count, self.max_sets = min_count, max_sets
@@ -27,15 +27,14 @@ class SetCounts:
         self.classes: set[LabelSet] = set()
 
     def copy(self) -> SetCounts:
-        """The same counts in another object."""
         other = SetCounts(self.min_count, self.max_sets)
         other.counts, other.classes = self.counts.copy(), self.classes.copy()
         return other
 
     def add(self, labels: LabelSet) -> list[LabelSet]:
-        """Count a set; the classes to learn it as: itself, or the largest classes inside it."""
+        """Count a set; return the classes to learn it as: itself, or its largest subset."""
         if labels not in self.counts and len(self.counts) >= SPARE * self.max_sets:
-            # the rarest gives way; its count is kept as a bound on that of its successor
+            # replace the rarest; its count is an upper bound for the new set
             spare = (known for known in self.counts if known not in self.classes)
             self.counts[labels] = self.counts.pop(min(spare, key=self.counts.__getitem__))
         self.counts[labels] = self.counts.get(labels, 0) + 1
@@ -52,7 +51,7 @@ class SetCounts:
 
 
 class PrunedSets:
-    """A classifier whose classes are label sets."""
+    """A classifier of label sets."""
 
     def __init__(self, classifier: Any, detector: Any, min_count: int, max_sets: int) -> None:
         self.model = Guarded(classifier, detector)
@@ -60,7 +59,7 @@ class PrunedSets:
         self.n_labels = 0
 
     def learn(self, x: Mapping[Hashable, Any], y: Labels) -> None:
-        """Learn the label set of the row, if all labels are known."""
+        """Learn the label set of a row, if all labels are known."""
         self.n_labels = max(self.n_labels, len(y))
         if not (y == UNKNOWN).any():
             for labels in self.sets.add(tuple(np.flatnonzero(y).tolist())):
@@ -78,31 +77,31 @@ class PrunedSets:
 class StreamPrunedSets(StreamBinaryRelevance):
     """Pruned label sets around one of river's multi-class classifiers.
 
-    Each frequent label set is a class. A row with a rare one is learned as the largest class
-    inside its set. The score of a label is the sum of the probabilities of the sets that have it.
-    A drift detector watches the errors of the classifier, which starts anew when they rise.
+    Each frequent label set is a class. A row with a rare set is learned as the largest class that
+    is a subset of it. The score of a label is the sum of the probabilities of the sets with this
+    label. A drift detector monitors the errors of the classifier and resets it when they rise.
 
     Parameters
     ----------
     classifier : river classifier, default=None
-        Learns the sets; None for ``SoftmaxRegression(AdaGrad(1.0))``.
+        Classifies the sets; None for ``SoftmaxRegression(AdaGrad(1.0))``.
     drift_detector : as in :class:`StreamBinaryRelevance`
     min_count : int, default=2
-        How often a set of two or more labels must have occurred to become a class.
+        Number of times a set of two or more labels must occur to become a class.
     max_sets : int, default=200
-        The largest number of classes.
+        Maximum number of classes.
 
     Attributes
     ----------
     core_ : object
-        ``core_.sets.classes`` has the label sets that are classes, as numbers of labels.
+        ``core_.sets.classes`` has the classes, as tuples of label indices.
     label_names_ : ndarray of shape (q,)
         The labels seen so far.
 
     Notes
     -----
-    The paper uses the frequent sets of the first 1,000 rows until there is a drift. Here a set can
-    become a class at any time. Rows with an unknown label are left out.
+    The paper uses the frequent sets of the first 1,000 rows until there is a drift; here a set can
+    become a class at any time. Rows with an unknown label are skipped.
 
     References
     ----------

@@ -20,7 +20,6 @@ class Relevance:
         self.models: list[Guarded] = []
 
     def learn(self, x: Mapping[Hashable, Any], y: Labels) -> None:
-        """Teach each known label to its own model."""
         for model, value in zip(self._models_of(y), y.tolist()):
             if value != UNKNOWN:
                 model.learn(x, bool(value))
@@ -31,34 +30,32 @@ class Relevance:
         return self.models
 
     def score(self, x: Mapping[Hashable, Any]) -> Floats:
-        """Probability of each label by its own model."""
         return np.array([model.probabilities(x).get(True, 0.0) for model in self.models])
 
 
 class StreamBinaryRelevance(StreamClassifier):
     """Binary relevance around one of river's classifiers.
 
-    Each label has its own classifier and a drift detector that watches its errors: when they
-    rise, the classifier of this label starts anew.
+    Each label has its own classifier, and a drift detector that resets it when its errors rise.
 
     Parameters
     ----------
     classifier : river classifier, default=None
-        Learns a label; None for ``LogisticRegression(AdaGrad(1.0))``.
+        Classifies a label; None for ``LogisticRegression(AdaGrad(1.0))``.
     drift_detector : river drift detector, default=None
         None for :class:`plurilabel.streams.ADWIN`; :class:`river.drift.NoDrift` for none.
 
     Attributes
     ----------
     core_ : object
-        ``core_.models`` has the models of the labels, in the order of ``label_names_``.
+        ``core_.models`` has the model of each label, in the order of ``label_names_``.
     label_names_ : ndarray of shape (q,)
         The labels seen so far.
 
     See Also
     --------
-    StreamClassifierChain : Labels that depend on each other.
-    plurilabel.BinaryRelevance : The same for data that fit in memory.
+    StreamClassifierChain : Models dependences between labels.
+    plurilabel.BinaryRelevance : The batch learner.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""An adaptive ensemble of neighbours in random subspaces."""
+"""An adaptive ensemble of nearest neighbors in random subspaces."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ import numpy as np
 
 from plurilabel._core.compat import HasMethods, Interval
 from plurilabel._core.fitted import Declared, count, values
+from plurilabel.streams._adwin import ADWIN
 from plurilabel.streams._learners._mlsampknn import FEW, MLSAMPkNN, SelfAdjusting
-from plurilabel.streams._river import drift_detector
 from plurilabel.streams._stream_classifier import Floats
 
 
 class Watched(SelfAdjusting):
-    """Members with skills, each watched by a drift detector."""
+    """Members with skills, each monitored by a drift detector."""
 
     _fitted: ClassVar[Declared] = {"watches": values("members"), "n_drifts": count()}
 
@@ -28,7 +28,7 @@ class Watched(SelfAdjusting):
         self.n_drifts = 0
 
     def _learned(self, right: Floats) -> None:
-        self.watches = deepcopy(self.watches)  # the old ones are there if learning fails
+        self.watches = deepcopy(self.watches)  # the old ones are restored if learning fails
         for m, (value, before) in enumerate(zip(right, self.skill.copy())):
             self.watches[m].update(1.0 - value)
             if self.watches[m].drift_detected and value < before:
@@ -36,7 +36,7 @@ class Watched(SelfAdjusting):
         self.skill = self.fading * self.skill + (1 - self.fading) * right
 
     def _renew(self, m: int) -> None:
-        """Give a member another subspace, and forget all but its last rows."""
+        """Draw a new subspace for a member, and forget all but its last rows."""
         self.n_drifts += 1
         self.watches[m] = self.detector.clone()
         self.shares[m] = self.rng.uniform(0.5, 1.0)
@@ -50,12 +50,12 @@ class Watched(SelfAdjusting):
 
 
 class NeighborSubspaceEnsemble(MLSAMPkNN):
-    """Adaptive ensemble of self-adjusting neighbours in random subspaces.
+    """Adaptive ensemble of self-adjusting nearest neighbors in random subspaces.
 
-    Each member is an :class:`MLSAMPkNN` on a random part of the features and of the rows (online
-    bagging). Votes are weighted by skill, the recent mean of subset accuracy and example F1. When
-    a drift detector finds that the errors of a member have risen, the member draws new features
-    and keeps its last rows only.
+    Each member is an :class:`MLSAMPkNN` on random features and rows (online bagging). Votes are
+    weighted by skill, the recent mean of subset accuracy and example F1. When a drift detector
+    finds that the errors of a member have risen, the member draws new features and keeps only its
+    last rows.
 
     Parameters
     ----------
@@ -66,22 +66,22 @@ class NeighborSubspaceEnsemble(MLSAMPkNN):
         None for :class:`plurilabel.streams.ADWIN`; :class:`river.drift.NoDrift` for none. A
         learner with one of river's cannot be saved to a model file.
     random_state : int or None, default=None
-        Draws features and rows.
+        Seed for features and rows.
 
     Attributes
     ----------
     core_ : object
         The members, which share one memory: ``core_.masks`` has their features, ``core_.skill``
-        their weights, ``core_.n_drifts`` counts the drifts that were found.
+        their weights, and ``core_.n_drifts`` is the number of drifts found.
     label_names_ : ndarray of shape (q,)
         The labels seen so far.
 
     Notes
     -----
-    In the manner of AESAKNNS, whose members have random subspaces of features, online bagging,
-    self-adjusting windows and ADWIN. There a warning trains a second ensemble in the background,
-    and subspaces have a fixed size; here a member looks at half to all of the features (at all,
-    where there are fewer than ten), and is renewed in place.
+    Like AESAKNNS, it has random subspaces of features, online bagging, self-adjusting windows and
+    ADWIN. In AESAKNNS, a warning trains a second ensemble in the background, and subspaces have a
+    fixed size; here a member uses half to all of the features (all, if there are fewer than ten),
+    and is renewed in place.
 
     References
     ----------
@@ -132,6 +132,6 @@ class NeighborSubspaceEnsemble(MLSAMPkNN):
         self.random_state = random_state
 
     def _new_core(self) -> Watched:
-        detector = drift_detector(self.drift_detector)
+        detector = ADWIN() if self.drift_detector is None else self.drift_detector
         rng = np.random.default_rng(self.random_state)
         return Watched(*self._settings(), members=self.n_estimators, rng=rng, detector=detector)

@@ -1,4 +1,4 @@
-"""A window of rows, and the nearest neighbours of each of them kept up to date."""
+"""A window of rows, with the nearest neighbors of each row."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ Slots = NDArray[np.signedinteger[Any]]
 
 
 class Window:
-    """The rows that are remembered, each in a slot.
+    """Rows in memory, each in a slot.
 
-    In a window of sparse rows, ``points`` has their non-zero values and ``stored`` the columns of
-    these, both padded with zeros.
+    If rows are sparse, ``points`` holds their nonzero values and ``stored`` the columns of these,
+    both padded with zeros.
     """
 
     _fitted: ClassVar[Declared] = {
@@ -57,11 +57,9 @@ class Window:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update({**state, "_last": None})
-        if "stored" not in state:  # in model files of earlier versions
-            self.d_, self.stored = self.points.shape[1], np.zeros((self.size, 0), np.intp)
 
     def kept(self, find: Callable[[Floats], Any], point: Floats) -> Any:
-        """What ``find`` finds; kept, since a row is often predicted, and then learned."""
+        """Call ``find``, with a cache of one: a row is often predicted and then learned."""
         key = self.seen, self.labels.shape[1], point.tobytes()
         if self._last is None or self._last[0] != key:
             self._last = key, find(point)
@@ -76,7 +74,7 @@ class Window:
         return self.stored.shape[1] > 0
 
     def dense(self, slots: Any) -> Floats:
-        """The points in some slots, (m, d_)."""
+        """Points in some slots, (m, d_)."""
         points = self.points[slots]
         if not self.is_sparse:
             return points
@@ -86,7 +84,7 @@ class Window:
         return np.asarray(flat.reshape(-1, self.d_), dtype=np.float64)
 
     def widen(self, x: Floats, y: Labels) -> None:
-        """Make room for features and labels that the rows so far do not have."""
+        """Make room for new features and labels."""
         mark = int(self._formula.cosine)
         if (d := len(x) + mark) > self.d_:
             to_sparse = self._suits_sparse(x)
@@ -101,11 +99,11 @@ class Window:
             self.labels = np.hstack([self.labels, new])
 
     def _suits_sparse(self, x: Floats) -> bool:
-        """Whether rows such as this are better stored as their non-zeros."""
+        """Whether rows like this are better stored sparsely."""
         return bool(len(x) >= FEW and 4 * np.count_nonzero(x) < len(x))
 
     def _rewrite(self, d: int, mark: int, *, to_sparse: bool) -> None:
-        """Write the rows with d columns, the marks of rows of zeros still in the last one."""
+        """Rewrite the rows with d columns; the last one still marks rows of zeros."""
         rows, columns = self.n if to_sparse else self.size, f"{d - mark:,} features"
         check_size(
             "the window",
@@ -122,12 +120,10 @@ class Window:
             here = np.arange(max(sizes.max(initial=1), 1)) < sizes[:, None]
             stored = np.zeros((self.size, here.shape[1]), dtype=np.intp)
             values = np.zeros(stored.shape)
-            stored[: self.n][here], values[: self.n][here] = (
-                points.nonzero()[1],
-                points[points != 0],
-            )
+            stored[: self.n][here] = points.nonzero()[1]
+            values[: self.n][here] = points[points != 0]
             points = values
-        # new arrays: the old ones are there if learning fails
+        # new arrays, so that the old ones can be restored if learning fails
         self.points, self.stored, self.d_ = points, stored, d
 
     def put(self, slot: int, point: Floats, y: Labels, before: Before) -> None:
@@ -152,7 +148,7 @@ class Window:
         self.n = max(self.n, slot + 1)
 
     def prepared(self, x: Floats) -> Floats:
-        """A row as the distances need it; features that no row has are left out."""
+        """A row for the distances, without features that no row has."""
         width = self.d_ - int(self._formula.cosine)
         if len(x) > width:  # features that were never learned are equal in all rows
             x = x[:width]
@@ -207,10 +203,10 @@ class Window:
 
 
 class Before:
-    """The state of a window before it learned a row, to be restored if that fails.
+    """The state of a window before learning a row, to be restored if that fails.
 
-    The arrays named in ``changed`` are changed in place. Others are replaced, or have a row for
-    each slot: ``note`` takes the one that is overwritten.
+    The arrays named in ``changed`` are modified in place. Others are replaced, or have a row per
+    slot, which ``note`` saves before it is overwritten.
     """
 
     def __init__(self, window: Window, changed: Iterable[str] = ()) -> None:
@@ -220,13 +216,11 @@ class Before:
         self.rows: list[tuple[NDArray[Any], int, Any]] = []
 
     def note(self, slot: int) -> None:
-        """Take the row of a slot."""
         for name in ("points", "stored", "squares", "labels", "born"):
             array = getattr(self.window, name)
             self.rows.append((array, slot, array[slot].copy()))
 
     def restore(self) -> None:
-        """Make the window what it was."""
         for array, slot, row in self.rows:
             array[slot] = row
         vars(self.window).clear()
@@ -234,12 +228,11 @@ class Before:
 
 
 class NeighborWindow(Window):
-    """A window in which every row knows its nearest neighbours.
+    """A window with a list of the nearest neighbors of each row.
 
-    Each row has a list of its first neighbours, longer than needed: a row that leaves the window
-    shortens the lists that it was in, one that comes lengthens those that it gets into, and only
-    a list that became too short is searched again. A list always holds the true first neighbours,
-    as many as it has.
+    The lists are longer than needed. A row that leaves the window is removed from the lists of
+    others, and a new one is inserted into them; only lists that become too short are searched
+    again. A list of m entries always holds the true m nearest neighbors.
     """
 
     _fitted: ClassVar[Declared] = {
@@ -258,16 +251,10 @@ class NeighborWindow(Window):
         self.lengths = np.zeros(size, dtype=np.int64)
         self.ends = np.full(size, -np.inf)  # the last distance of each list
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(state)
-        if "ends" not in state:  # in model files of earlier versions
-            last = self.near[np.arange(self.size), self.lengths - 1]
-            self.ends = np.where(self.lengths > 0, last, -np.inf)
-
     def around(self, point: Floats) -> tuple[Floats, Slots]:
-        """Distances and slots of rows around a point, equal distances from old to young.
+        """Distances and slots of the rows around a point, ties from old to new.
 
-        They are more than a list holds, and include all rows whose lists the point would enter.
+        They include all rows whose lists the point would enter, and more than a list holds.
         """
         n, most, formula = self.n, self.near.shape[1], self._formula
         if not n:
@@ -296,7 +283,7 @@ class NeighborWindow(Window):
         return distances[order], slots[order]
 
     def replace(self, slot: int, x: Floats, y: Labels, before: Before) -> Slots:
-        """Write a row into a slot; the slots whose first k neighbours are now others."""
+        """Write a row into a slot; return the slots whose first k neighbors have changed."""
         self.widen(x, y)
         point = self.prepared(x)
         distances, slots = _without(slot, *self.kept(self.around, point))
@@ -308,7 +295,6 @@ class NeighborWindow(Window):
         return np.append(changed, slot)
 
     def search_all(self) -> None:
-        """Find the neighbours of all rows anew."""
         for row in range(self.n):
             self._search(row)
 
@@ -322,7 +308,7 @@ class NeighborWindow(Window):
         self.ends[row] = distances[m - 1] if m else -np.inf
 
     def _revise(self, slot: int, distances: Floats, slots: Slots) -> Slots:
-        """Replace the row of a slot in the lists of all others; those whose first k change."""
+        """Replace the row of a slot in all lists; return those whose first k change."""
         n, most = self.n, self.near.shape[1]
         new = np.full(n, np.inf)
         new[slots] = distances
@@ -332,11 +318,9 @@ class NeighborWindow(Window):
         touched[np.flatnonzero(self.neighbors[:n].ravel() == slot) // most] = True
         touched[slot] = False
         rows = np.flatnonzero(touched)
-        # the new row comes last, as the youngest among equals, and the sort is stable
-        near, neighbors = (
-            np.empty((len(rows), most + 1)),
-            np.empty((len(rows), most + 1), np.int32),
-        )
+        # the new row comes last, as the newest of ties, and the sort is stable
+        near = np.empty((len(rows), most + 1))
+        neighbors = np.empty((len(rows), most + 1), np.int32)
         near[:, :most], neighbors[:, :most] = self.near[rows], self.neighbors[rows]
         first = neighbors[:, : self.k].copy()
         old = neighbors[:, :most] == slot

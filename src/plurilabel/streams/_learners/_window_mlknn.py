@@ -25,16 +25,13 @@ METRICS = {"euclidean", "cosine", "manhattan", "chebyshev"}
 
 
 class CountingWindow(NeighborWindow):
-    """The arrays of ML-kNN for the rows of a window.
+    """The counts of ML-kNN for the rows of a window.
 
-    ``counts[b, l, j]`` is the number of rows with value b of label l of whose k neighbours j have
-    it. A row in which l is unknown is not counted, and as a neighbour does not have it.
+    ``counts[b, l, j]`` is the number of rows with value b of label l and j neighbors with label l.
+    Rows with unknown l are not counted, and as neighbors do not have it.
     """
 
-    _fitted: ClassVar[Declared] = {
-        "counts": numbers(2, "q", None),
-        "cells": numbers("size", "q"),
-    }
+    _fitted: ClassVar[Declared] = {"counts": numbers(2, "q", None), "cells": numbers("size", "q")}
 
     def __init__(
         self, size: int, metric: str, k: int, s: float, rng: np.random.Generator | None
@@ -45,7 +42,7 @@ class CountingWindow(NeighborWindow):
         self.cells = np.zeros((size, 0), dtype=np.intp)  # where each row and label is counted
 
     def learn(self, x: Floats, y: Labels) -> None:
-        """Add a row; if the window is full, in place of the oldest or of one drawn at random."""
+        """Add a row; in a full window, it replaces the oldest or a random one."""
         slot, drawn = self.n, {} if self.rng is None else self.rng.bit_generator.state
         if slot == self.size:
             slot = int(self.seen % slot if self.rng is None else self.rng.integers(slot))
@@ -65,7 +62,7 @@ class CountingWindow(NeighborWindow):
         was, changed = self.n, self.replace(slot, x, y, before)
         q, size = self.labels.shape[1], self.k + 1
         if q > self.cells.shape[1] or was < self.n <= size:
-            # a new label, or one more neighbour for all: every row is counted again
+            # a new label, or one more neighbor for all: count every row again
             self.counts = np.zeros((2, q, size), dtype=np.int64)
             self.cells = np.zeros((self.size, q), dtype=np.intp)
             self._count(np.arange(self.n), np.arange(0))
@@ -73,7 +70,7 @@ class CountingWindow(NeighborWindow):
             self._count(changed, changed if was == self.n else changed[changed != slot])
 
     def _count(self, rows: Slots, gone: Slots) -> None:
-        """Count rows that are not counted, and take back the counts of those that are gone."""
+        """Count rows, and subtract the counts of removed ones."""
         _, q, size = self.counts.shape
         before = self.cells[gone].ravel()
         nearest = self.neighbors[rows, : max(min(self.k, self.n - 1), 0)]
@@ -108,32 +105,31 @@ class CountingWindow(NeighborWindow):
 class WindowMLkNN(StreamClassifier):
     """ML-kNN on the last rows of a stream, updated exactly.
 
-    After any sequence of rows, predictions are bit for bit those of :class:`~plurilabel.MLkNN`
-    fitted on the rows of the window in their order, at a fraction of the cost: a new row is
-    compared with the window once, and only rows whose neighbours it changes are counted again.
+    Predictions always equal, bit for bit, those of :class:`~plurilabel.MLkNN` fitted on the rows
+    of the window, at a fraction of the cost: a new row is compared with the window once, and only
+    rows whose neighbors change are counted again.
 
     Parameters
     ----------
     n_neighbors : int, default=10
-        Number of neighbours (k); fewer as long as there are fewer rows.
+        Number of neighbors (k); fewer while there are fewer rows.
     window_size : int, default=1000
         Number of rows in the window.
     forgetting : {"sliding", "fading"}, default="sliding"
-        Whether a new row replaces the oldest one, or one drawn at random. With "fading", a row is
-        still there after m further rows with probability ``(1 - 1 / window_size) ** m``, as in
-        Aggarwal's biased reservoirs.
+        Whether a new row replaces the oldest or a random one. With "fading", a row survives m
+        further rows with probability ``(1 - 1 / window_size) ** m``, as in Aggarwal's biased
+        reservoirs.
     smoothing : float, default=1.0
         Strength of the uniform prior (s); 1 is Laplace smoothing.
     metric : {"euclidean", "cosine", "manhattan", "chebyshev"}, default="euclidean"
         Distance, as in :class:`~plurilabel.ExactIndex`.
     random_state : int or None, default=None
-        Draws the rows that fade.
+        Seed for the rows that fade.
 
     Attributes
     ----------
     rows_ : ndarray of shape (n,)
-        Numbers in the stream of the rows of the window, ascending; rows without any known label
-        are not numbered.
+        Numbers of the rows in the window, ascending, counting only rows with a known label.
     core_ : object
         The window.
     label_names_ : ndarray of shape (q,)
@@ -141,7 +137,7 @@ class WindowMLkNN(StreamClassifier):
 
     Notes
     -----
-    A row with an unknown label is not counted for this label; as a neighbour, it counts as a row
+    A row with an unknown label is not counted for this label; as a neighbor, it counts as a row
     without it.
 
     References
@@ -199,5 +195,5 @@ class WindowMLkNN(StreamClassifier):
 
     @property
     def rows_(self) -> NDArray[np.int64]:
-        """The rows of the window by their number in the stream, ascending."""
+        """Numbers of the rows in the window, ascending."""
         return np.sort(self.core_.born[: self.core_.n])
