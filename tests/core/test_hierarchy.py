@@ -100,7 +100,6 @@ def test_closing_by_loops(seed):
         full = present.union(*(above(name, parents) for name in present))
         assert {names[l] for l in np.flatnonzero(found)} == full
     assert_array_equal(tree.close(sparse.csr_array(Y)).toarray(), closed)
-    assert tree.is_closed(closed) and tree.is_closed(Y) == (closed == Y).all()
     S = rng.normal(size=(4, q))
     lowest, nearest, highest = (tree.consistent(S, m) for m in ("min", "isotonic", "max"))
     for found in (lowest, nearest, highest):

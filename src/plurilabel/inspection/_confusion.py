@@ -1,4 +1,4 @@
-"""Which labels are predicted instead of which."""
+"""Confusion between labels."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from plurilabel.inspection import _display
-from plurilabel.inspection._display import Array, Display
+from plurilabel.inspection._display import Array, PredictionsDisplay
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 NOTHING = "(nothing instead)"
 
 
-class LabelConfusionDisplay(Display):
-    """Confusion between labels: what is predicted where a true label is missed.
+class LabelConfusionDisplay(PredictionsDisplay):
+    """Confusion between labels: what is predicted when a true label is missed.
 
     As an instance may have several labels, the rows of a multi-label confusion matrix need not
     sum to one. Here the row of a true label a shows, as shares of the instances with a:
@@ -39,8 +39,7 @@ class LabelConfusionDisplay(Display):
     Attributes
     ----------
     share_ : array of shape (labels shown, labels shown + 1)
-    ax_ : matplotlib Axes
-    figure_ : matplotlib Figure
+    ax_, figure_ : matplotlib Axes and Figure
 
     Examples
     --------
@@ -54,20 +53,6 @@ class LabelConfusionDisplay(Display):
 
     def __init__(self, counts: Array, positives: Array, label_names: Sequence[str]) -> None:
         self.counts, self.positives, self.label_names = counts, positives, label_names
-
-    @classmethod
-    def from_estimator(cls, estimator: Any, X: Any, Y: Any, **options: Any) -> Self:
-        """Predict the labels of X and plot what is predicted instead of the true labels Y.
-
-        Parameters
-        ----------
-        estimator : fitted classifier, or a saved model
-        X, Y : input of the estimator, and its true labels
-        **options
-            As for :meth:`from_predictions`.
-        """
-        Y, Z, names = _display.predicted(estimator, X, Y, options.pop("label_names", None))
-        return cls.from_predictions(Y, Z, label_names=names, **options)
 
     @classmethod
     def from_predictions(
@@ -90,10 +75,6 @@ class LabelConfusionDisplay(Display):
             Number of labels to show, the most frequent ones.
         ax : matplotlib Axes, default=None
             Where to draw; by default in a new figure.
-
-        Returns
-        -------
-        LabelConfusionDisplay
         """
         Y, Z = _display.label_arrays(Y_true, Y_pred)
         missed, wrong = (Y & ~Z).astype(np.float64), (Z & ~Y).astype(np.float64)

@@ -31,8 +31,7 @@ class CooccurrenceDisplay(Display):
     share_ : array of shape (labels shown, labels shown)
         In row a and column b, the share of the instances with label a that have label b. NaN on
         the diagonal.
-    ax_ : matplotlib Axes
-    figure_ : matplotlib Figure
+    ax_, figure_ : matplotlib Axes and Figure
 
     Examples
     --------
@@ -80,10 +79,6 @@ class CooccurrenceDisplay(Display):
             Number of labels to show, the most frequent ones.
         ax : matplotlib Axes, default=None
             Where to draw; by default in a new figure.
-
-        Returns
-        -------
-        CooccurrenceDisplay
         """
         found = describe(Y, label_names=label_names)
         return cls(found.cooccurrence, found.label_names).plot(max_labels=max_labels, ax=ax)

@@ -80,10 +80,6 @@ class ApproximateIndex(AllOrNothing, BaseEstimator):
         ----------
         X : array-like or sparse matrix of shape (n, d)
         y : ignored
-
-        Returns
-        -------
-        self
         """
         check_params(self)
         try:
