@@ -151,5 +151,5 @@ def test_parents_by_number():
 
 
 def test_a_parent_that_is_no_label_is_named():
-    with pytest.raises(ValueError, match="'topic', which is above 'topic/login', is no label its"):
+    with pytest.raises(ValueError, match="'topic', the parent of 'topic/login', is not a label"):
         Hierarchy(["topic/login", "topic/bill"])
