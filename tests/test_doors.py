@@ -77,7 +77,7 @@ def answers(tmp_path_factory, few_candidates):
     full.to_csv(folder / "t.csv", index=False)
     full.to_parquet(folder / "t.parquet")
     new.to_csv(folder / "new.csv", index=False)
-    auto = AutoClassifier(portfolio="quick", cv=3, random_state=0).fit(frame, Y)
+    auto = AutoClassifier(portfolio="quick", random_state=0).fit(frame, Y)
     save_model(auto, folder / "auto.skops")
     options = {"quick": True, "holdout": 0}
     saved = folder / "m.skops"
@@ -130,7 +130,7 @@ def test_the_encoder_learns_in_every_fold(few_candidates):
         def fit(self, X, y):
             super().fit(X, y)
             names = self.encoder_.get_feature_names_out()
-            seen.append(any(name.endswith("unheard") for name in names))
+            seen.append(any("nhe" in name for name in names))  # of words, or of parts of words
             return self
 
     model = Spy(portfolio="quick", cv=2, random_state=0)

@@ -291,7 +291,7 @@ def test_many_long_names_do_not_overlap(draw, most):
         (lambda: LabelScoresDisplay.from_predictions(Y, P), "only 0 and 1"),
         (
             lambda: ReliabilityDisplay.from_predictions(Y, 3 * P),
-            "must be from 0 to 1, got 0.03 to 3",
+            "from 0 to 1, got 0.03 to 3",
         ),
         (lambda: ReliabilityDisplay.from_predictions(Y, P[:9]), "shape"),
         (lambda: ReliabilityDisplay.from_predictions(Y, P, n_bins=1), "at least 2"),

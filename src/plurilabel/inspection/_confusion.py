@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from plurilabel.inspection import _display
-from plurilabel.inspection._display import Array, PredictionsDisplay
+from plurilabel.inspection._display import Array, Display
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 NOTHING = "(nothing instead)"
 
 
-class LabelConfusionDisplay(PredictionsDisplay):
+class LabelConfusionDisplay(Display):
     """Confusion between labels: what is predicted when a true label is missed.
 
     As an instance may have several labels, the rows of a multi-label confusion matrix need not
@@ -53,6 +53,16 @@ class LabelConfusionDisplay(PredictionsDisplay):
 
     def __init__(self, counts: Array, positives: Array, label_names: Sequence[str]) -> None:
         self.counts, self.positives, self.label_names = counts, positives, label_names
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, X: Any, Y: Any, **options: Any) -> Self:
+        """Predict the labels of X and plot what is predicted instead of the true labels Y.
+
+        ``estimator`` is a fitted classifier or a saved model; ``options`` are those of
+        :meth:`from_predictions`.
+        """
+        Y, Z, names = _display.predicted(estimator, X, Y, options.pop("label_names", None))
+        return cls.from_predictions(Y, Z, label_names=names, **options)
 
     @classmethod
     def from_predictions(

@@ -49,12 +49,8 @@ class CooccurrenceDisplay(Display):
     def from_estimator(cls, estimator: Any, X: Any, **options: Any) -> Self:
         """Predict the labels of X and plot which occur together.
 
-        Parameters
-        ----------
-        estimator : fitted classifier, or a saved model
-        X : input of the estimator
-        **options
-            As for :meth:`from_predictions`.
+        ``estimator`` is a fitted classifier or a saved model; ``options`` are those of
+        :meth:`from_predictions`.
         """
         _, Z, names = _display.predicted(estimator, X, None, options.pop("label_names", None))
         return cls.from_predictions(Z, label_names=names, **options)

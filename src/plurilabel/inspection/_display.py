@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,30 +38,11 @@ class Display:
 
     ax_: Any
     figure_: Any
-    from_predictions: Any
 
     def _begin(self, ax: Axes | None, size: tuple[float, float]) -> Axes:
         self.ax_ = axes(ax, size, type(self).__name__)
         self.figure_ = self.ax_.figure
         return self.ax_
-
-
-class PredictionsDisplay(Display):
-    """Base class of the displays of true and predicted labels."""
-
-    @classmethod
-    def from_estimator(cls, estimator: Any, X: Any, Y: Any, **options: Any) -> Self:
-        """Predict the labels of X and compare them with the true labels Y.
-
-        Parameters
-        ----------
-        estimator : fitted classifier, or a saved model
-        X, Y : input of the estimator, and its true labels
-        **options
-            As for :meth:`from_predictions`.
-        """
-        Y, Z, names = predicted(estimator, X, Y, options.pop("label_names", None))
-        return cls.from_predictions(Y, Z, label_names=names, **options)
 
 
 def axes(ax: Axes | None, size: tuple[float, float], who: str) -> Axes:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from plurilabel.inspection import _display
-from plurilabel.inspection._display import COLORS, Array, PredictionsDisplay
+from plurilabel.inspection._display import COLORS, Array, Display
 from plurilabel.metrics import per_label
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 MEASURES = ("accuracy", "precision", "recall", "f1", "jaccard")
 
 
-class LabelScoresDisplay(PredictionsDisplay):
+class LabelScoresDisplay(Display):
     """Measures of each label, the most frequent label first.
 
     Use :meth:`from_estimator` or :meth:`from_predictions`.
@@ -50,6 +50,16 @@ class LabelScoresDisplay(PredictionsDisplay):
         self, values: Mapping[str, Array], positives: Array, label_names: Sequence[str]
     ) -> None:
         self.values, self.positives, self.label_names = dict(values), positives, label_names
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, X: Any, Y: Any, **options: Any) -> Self:
+        """Predict the labels of X and plot measures of them against the true labels Y.
+
+        ``estimator`` is a fitted classifier or a saved model; ``options`` are those of
+        :meth:`from_predictions`.
+        """
+        Y, Z, names = _display.predicted(estimator, X, Y, options.pop("label_names", None))
+        return cls.from_predictions(Y, Z, label_names=names, **options)
 
     @classmethod
     def from_predictions(

@@ -64,12 +64,8 @@ class ReliabilityDisplay(Display):
     def from_estimator(cls, estimator: Any, X: Any, Y: Any, **options: Any) -> Self:
         """Predict the probabilities of X and plot them against the true labels Y.
 
-        Parameters
-        ----------
-        estimator : fitted classifier with ``predict_proba``, or a saved model
-        X, Y : input of the estimator, and its true labels
-        **options
-            As for :meth:`from_predictions`.
+        ``estimator`` is a fitted classifier with ``predict_proba`` or a saved model; ``options``
+        are those of :meth:`from_predictions`.
         """
         if not hasattr(estimator, "predict_proba"):
             raise ValueError(f"estimator must have predict_proba, got {type(estimator).__name__}")

@@ -163,12 +163,8 @@ class PrecisionRecallThresholdDisplay(Display):
     def from_estimator(cls, estimator: Any, X: Any, Y: Any, **options: Any) -> Self:
         """Score X, and plot precision and recall of the true labels Y over all cuts.
 
-        Parameters
-        ----------
-        estimator : fitted classifier with ``predict_proba`` or ``decision_function``, or a model
-        X, Y : input of the estimator, and its true labels
-        **options
-            As for :meth:`from_predictions`.
+        ``estimator`` is a fitted classifier with scores or a saved model; ``options`` are those
+        of :meth:`from_predictions`.
         """
         names = options.pop("label_names", None)
         estimator, X, Y, names = _display.opened(estimator, X, Y, names)
