@@ -170,6 +170,12 @@ def read_only(A):
     return A
 
 
+def strided_read_only(A):
+    A = strided(A)
+    A.setflags(write=False)
+    return A
+
+
 def twice(A):
     """CSR in which each entry is stored as two halves, in no order."""
     half = sparse.csr_array(A) / 2
@@ -281,10 +287,9 @@ def test_queries_by_several_workers(text):
 def test_training_sets_in_any_form(text):
     X = features(text)
     _, scores, _ = fitted(text)
-    for name in ("Fortran", "strided", "read-only"):
-        form = DENSE[name]
+    for form in (np.asfortranarray, strided_read_only):
         learner = unfitted(text).fit(form(X), form(Y))
-        assert_allclose(label_scores(learner, X), scores, rtol=1e-9, atol=1e-12, err_msg=name)
+        assert_allclose(label_scores(learner, X), scores, rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize("text", FORMS)
@@ -325,8 +330,9 @@ def test_sparse_features(text):
         Q = form(X)
         kept = deepcopy(Q)
         assert_allclose(label_scores(first, Q), scores, rtol=1e-9, atol=1e-12, err_msg=name)
-        again = unfitted(text).fit(Q, form(Y) if name != "twice" else Y)
-        assert_allclose(label_scores(again, Q), scores, rtol=1e-9, atol=1e-12, err_msg=name)
+        if name in ("csc", "twice", "zeros"):  # the others become CSR in the same way
+            again = unfitted(text).fit(Q, form(Y) if name != "twice" else Y)
+            assert_allclose(label_scores(again, Q), scores, rtol=1e-9, atol=1e-12, err_msg=name)
         assert Q.nnz == kept.nnz and (kept != Q).nnz == 0, f"{name}: the input was changed"
 
 

@@ -128,7 +128,7 @@ def test_splitters_pipelines_and_searches():
         ([], "at least one bag, got none"),
         ([np.zeros((2, 3)), np.zeros((0, 3))], "bag 1 has no instances"),
         ([np.zeros((2, 3)), np.zeros((1, 2))], "bag 1 has 2 features, but bag 0 has 3"),
-        ([np.zeros((2, 3)), np.zeros(3)], "bag 1 must be a matrix .* got 1 dimension"),
+        ([np.zeros((2, 3)), np.zeros(3)], "bag 1 must be a matrix .* got 1-D"),
         ([np.zeros((1, 1)), [[0.0], [np.nan]]], "NaN in bag 1, instance 1, feature 0"),
         ([sparse.csr_array([[0.0, np.inf]])], "infinity in bag 0, instance 0, feature 1"),
         ([[["a"]]], "could not convert|dtype"),
@@ -148,7 +148,7 @@ def test_bad_bags(given, message):
         ([0, 2], "must end with the number of instances, 3, got 2"),
         ([1, 3], "begin with 0"),
         ([0, 2, 2, 3], "bag 1 goes from 2 to 2"),
-        ([0.0, 3.0], "whole numbers"),
+        ([0.0, 3.0], "must be integers"),
         ([0], "one more than bags"),
     ],
 )

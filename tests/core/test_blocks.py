@@ -27,7 +27,7 @@ def test_missing_values():
 
 
 def test_masked_values_and_dates_are_refused():
-    masked = "Y must not have masked values, got 1: fill them in, or leave out their rows"
+    masked = "Y must not have masked values, got 1: fill them in, or drop their rows"
     with pytest.raises(ValueError, match=re.escape(masked)):
         refuse_masked(np.ma.masked_equal([[1, 0], [9, 1]], 9), "Y")
     dates = r"X must hold numbers, got dates in column 1: plurilabel\.DateEncoder turns "

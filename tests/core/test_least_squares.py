@@ -23,7 +23,7 @@ def test_least_norm_where_columns_depend_on_each_other(large):
 )
 def test_coefficients_are_not_those_of_rounding_errors(learner):
     """Rows occur three times and labels twice."""
-    for seed in range(25):
+    for seed in range(0, 25, 3):
         rng = np.random.default_rng(seed)
         half = (rng.random((15 + 3 * seed, 3)) < 0.4).astype(int)
         X = np.tile(rng.normal(size=half.shape) + half, (3, 1))

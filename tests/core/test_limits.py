@@ -42,7 +42,7 @@ def gigabytes(n_bytes):
 
 
 MEMORY = [
-    (RankSVM(), 260 * N * Q, "BinaryRelevance"),
+    (RankSVM(tol=0.1), 260 * N * Q, "BinaryRelevance"),
     (CML(), 8 * (25 * (D * Q + Q * Q / 2) + 4 * N * Q), "ClassifierChain"),
     (AdaBoostMH(2), 36 * N * Q, "HOMER"),
     (AdaBoostMR(2), 52 * N * Q, "HOMER"),

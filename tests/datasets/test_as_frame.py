@@ -56,5 +56,5 @@ def test_frames_go_where_datasets_go(tmp_path):
 
 
 def test_bags_are_not_a_table():
-    with pytest.raises(ValueError, match="bags of instances, which are not a table"):
+    with pytest.raises(ValueError, match="has bags, which are not a table"):
         Dataset(np.zeros((3, 2, 2)), np.eye(3, dtype=int)).as_frame()

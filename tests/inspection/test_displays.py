@@ -289,7 +289,10 @@ def test_many_long_names_do_not_overlap(draw, most):
         (lambda: LabelScoresDisplay.from_predictions(Y, Z, max_labels=0), "at least 1, got 0"),
         (lambda: LabelScoresDisplay.from_predictions(Y, Z, label_names=["a"]), "3 entries"),
         (lambda: LabelScoresDisplay.from_predictions(Y, P), "only 0 and 1"),
-        (lambda: ReliabilityDisplay.from_predictions(Y, 3 * P), "between 0 and 1, got values"),
+        (
+            lambda: ReliabilityDisplay.from_predictions(Y, 3 * P),
+            "from 0 to 1, got 0.03 to 3",
+        ),
         (lambda: ReliabilityDisplay.from_predictions(Y, P[:9]), "shape"),
         (lambda: ReliabilityDisplay.from_predictions(Y, P, n_bins=1), "at least 2"),
         (lambda: ReliabilityDisplay.from_predictions(Y, P, label="x"), "must be one of 'label0'"),

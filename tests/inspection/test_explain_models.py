@@ -81,7 +81,7 @@ def test_other_models_are_explained_by_occlusion(base):
         change = (label_scores(learner, X[:1]) - label_scores(learner, other))[0]
         at = why.part_names.index(f"x{j}") if f"x{j}" in why.part_names else None
         assert_allclose(0 if at is None else why.parts[at], change, atol=1e-12)
-    assert "set to its reference" in str(why)
+    assert "replaced by its reference" in str(why)
 
 
 def by_loops(tree, x, table):

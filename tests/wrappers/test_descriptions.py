@@ -145,7 +145,7 @@ def test_the_column_of_text_of_a_table():
     ("descriptions", "problem"),
     [
         (["a", "b"], "one for each of 4 labels, got 2"),
-        ({"pets": "cat"}, "must name every label, got none for 'money'"),
+        ({"pets": "cat"}, "must have every label, got none of 'money'"),
     ],
 )
 def test_wrong_descriptions(descriptions, problem):

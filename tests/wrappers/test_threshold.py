@@ -330,7 +330,7 @@ def test_errors(data):
     with pytest.raises(ValueError, match="cv must be at most n_samples=4, .* got 5"):
         ThresholdClassifier(one_vs_rest()).fit(X[:4], Y[:4])
     prefit = ThresholdClassifier(GaussianNB().fit(X, Y.sum(axis=1)), cv="prefit")
-    with pytest.raises(ValueError, match="y must have the classes that estimator was trained on"):
+    with pytest.raises(ValueError, match="y must have the classes of the fitted estimator"):
         prefit.fit(X[:3], Y[:3].sum(axis=1))
     with pytest.raises(ValueError, match="estimator must score each of the 3 labels"):
         ThresholdClassifier(one_vs_rest().fit(X, Y), cv="prefit").fit(X, Y[:, :3])

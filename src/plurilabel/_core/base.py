@@ -88,12 +88,11 @@ CUTS = {"predict_proba": 0.5, "decision_function": 0.0}
 
 
 def validate_features(estimator: Any, X: Any, *, reset: bool, **form: Any) -> Any:
-    """Validate X by scikit-learn's ``validate_data``, and beyond it.
+    """Validate X with scikit-learn's ``validate_data``, to which ``form`` is passed.
 
-    Arrays of torch, JAX or CuPy become numpy arrays. Masked values and dates are refused.
-    Duplicate entries of a sparse matrix are summed, in a copy, and its indices get 32 bits where
-    these suffice.
-    ``form`` goes to ``validate_data``; by default X is float64 or float32, dense or CSR.
+    By default X is float64 or float32, dense or CSR. Arrays of torch, JAX or CuPy become numpy
+    arrays. Masked values and dates are refused. Duplicate entries of a sparse matrix are summed,
+    in a copy, and its indices have 32 bits if these suffice.
     """
     X = on_host(X)
     refuse_masked(X, "X")
@@ -104,12 +103,10 @@ def validate_features(estimator: Any, X: Any, *, reset: bool, **form: Any) -> An
 
 
 class AllOrNothing:
-    """A ``fit`` that fails changes nothing.
+    """A ``fit`` that fails changes nothing, nor does ``partial_fit``, ``forget`` and so on.
 
-    Nor does ``partial_fit``, ``learn_one``, ``forget`` or ``refit``. If one of them raises, even
-    by an interrupt, all attributes are those from before the call: an object that was not fitted
-    is still not fitted, and a fitted one predicts as before. For that to hold, these methods
-    replace attributes instead of changing arrays or lists in place.
+    If one of these methods raises, or is interrupted, all attributes are restored. For that to
+    work, the methods replace attributes instead of changing arrays or lists in place.
     """
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -134,21 +131,21 @@ def _undone_on_error(method: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class MultiLabelClassifier(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
-    """Base class of all learners: the public door. Subclasses write ``_fit`` and ``_scores``.
+    """Base class of all learners. Subclasses implement ``_fit`` and ``_scores``.
 
-    Learners derive from :class:`ProbabilisticClassifier` or :class:`ScoringClassifier`, or from
-    both.
+    Learners derive from :class:`ProbabilisticClassifier`, :class:`ScoringClassifier`, or both.
 
-    A 1-D y is one class per instance: it is learned as one label per class, and ``predict``
-    returns the class with the highest score.
+    A 1-D y has one class per instance: each class is learned as a label, and ``predict`` returns
+    the class with the highest score.
 
-    A ``fit`` that fails changes nothing. A fitted learner predicts
-    with the parameters of its ``fit``, whatever is set later, except ``n_jobs``, which changes no
-    result. A parameter that is needed after ``fit`` is kept under its name with ``_``.
+    A ``fit`` that fails changes nothing. A fitted learner predicts with the parameters of its
+    ``fit``, whatever is set later, except ``n_jobs``, which does not change results. Parameters
+    needed after ``fit`` are stored under their name with a trailing ``_``.
     """
 
     _learns_from_known: ClassVar[bool] = False  # then ``_fit`` gets UnknownLabels if some are not
     _learns_from_soft: ClassVar[bool] = False  # then ``_fit`` gets probabilities as they are
+    _X_form: ClassVar[dict[str, Any]] = {}  # passed to ``validate_data`` for X
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
     _fitted: ClassVar[Declared] = {
         "n_features_in_": count(optional=True),
@@ -166,14 +163,10 @@ class MultiLabelClassifier(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
         ----------
         X : array-like or sparse matrix of shape (n, d), or data frame
         y : 0/1 matrix of shape (n, q), dense, sparse or a data frame; or 1-D classes
-            Or a list or set of tags for each instance, which are then the labels, sorted by name;
+            Or a list or set of tags for each instance; the labels are then the tags, sorted.
             :func:`plurilabel.io.label_matrix` reads them from texts such as ``"sea;sun"``.
             NaN, None and NA are unknown labels, for learners with ``accepts_unknown_labels``;
             numbers between 0 and 1 are probabilities, for those with ``accepts_soft_labels``.
-
-        Returns
-        -------
-        self
         """
         self._fit(*self._validate_fit(X, y))
         return self
@@ -193,11 +186,7 @@ class MultiLabelClassifier(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
         return (sparse.csr_array(sets) if self.sparse_output_ else sets).astype(np.int64)
 
     def explain(
-        self,
-        X: Any,
-        *,
-        feature_names: Sequence[str] | None = None,
-        reference: ArrayLike | None = None,
+        self, X: Any, *, feature_names: Sequence[str] | None = None, reference: Any = None
     ) -> list[Any]:
         """Explain what speaks for and against each label, instance by instance.
 
@@ -232,10 +221,6 @@ class MultiLabelClassifier(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
             Unknown labels are ignored, and so are instances without any known label. With soft
             labels, the score is the expected share.
         sample_weight : array-like of shape (n,), default=None
-
-        Returns
-        -------
-        float
         """
         if is_tags(y):
             y, _ = tag_matrix(y, self.label_names_.tolist())
@@ -253,8 +238,6 @@ class MultiLabelClassifier(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
         weights = None if sample_weight is None else np.asarray(sample_weight)[some]
         share = right.prod(axis=1)[some]
         return float(np.average(share, weights=weights)) if some.any() else float("nan")
-
-    # hooks -------------------------------------------------------------------------------
 
     def _explain(self, X: Any, given: Given) -> list[Any]:
         """Explain each row; overridden where the parts do not belong to features."""
@@ -282,24 +265,19 @@ class MultiLabelClassifier(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
         """Label sets (n, q): scores strictly above the cut, unless a learner decides otherwise."""
         return self._scores(X) > self._cut
 
-    # the door ----------------------------------------------------------------------------
-
     @property
     def _cut(self) -> float:
         """The score above which a label is predicted."""
         return CUTS[self._score_method()]
 
     def _validate_X(self, X: Any, *, reset: bool) -> Any:
-        """X as float64 or float32, dense or CSR; overridden where a learner takes more."""
-        return validate_features(self, X, reset=reset)
+        """Validate X in the form that ``_X_form`` asks for."""
+        return validate_features(self, X, reset=reset, **self._X_form)
 
-    def _validate_fit(
-        self, X: Any, y: Any, classes: ArrayLike | None = None
-    ) -> tuple[Any, LabelMatrix]:
+    def _validate_fit(self, X: Any, y: Any, classes: Any = None) -> tuple[Any, LabelMatrix]:
         if y is None:
-            raise ValueError(
-                f"{type(self).__name__} requires y to be passed, but the target y is None"
-            )
+            name = type(self).__name__
+            raise ValueError(f"{name} requires y to be passed, but the target y is None")
         check_params(self)
         X = self._validate_X(X, reset=True)
         filled, unknown = known_part(y)
@@ -356,7 +334,7 @@ class MultiLabelClassifier(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
         return self._validate_X(X, reset=False)
 
     def _validate_more(self, X: Any, y: Any) -> tuple[Any, LabelMatrix]:
-        """Further training data for a fitted learner: the same features, the same labels."""
+        """Validate further training data, with the features and labels of ``fit``."""
         X = self._validate_X(X, reset=False)
         Y = self._encode_more(y)
         check_consistent_length(X, Y)
@@ -394,7 +372,7 @@ class MultiLabelClassifier(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
         return Y
 
     def _encode_more(self, y: Any) -> LabelMatrix:
-        """Turn further labels into the form of those seen at first."""
+        """Turn further labels into the form of the first ones."""
         refuse_masked(y, "y")
         if self.single_output_:
             return one_hot(column_or_1d(y), self.classes_)
@@ -408,21 +386,27 @@ class MultiLabelClassifier(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
         Y = soft_or_hard(y, name="y")
         if Y.shape[1] != self.n_labels_:
             raise ValueError(f"y must have the {self.n_labels_} labels of fit, got {Y.shape[1]}")
-        if names is not None and names != list(self.label_names_):
-            raise ValueError(
-                f"y must have the label names of fit, {list(self.label_names_)}, got {names}"
-            )
+        if names is not None and names != (known := list(self.label_names_)):
+            raise ValueError(f"y must have the label names of fit, {known}, got {names}")
         Y = sparse.csr_array(Y) if self.sparse_output_ else dense(Y)
         return Y if unknown is None else UnknownLabels(Y, unknown)
 
     def _validated_scores(self, X: Any) -> NDArray[np.floating]:
         return self._scores(self._validate_predict(X))
 
+    def _proba(self, scores: NDArray[np.floating]) -> NDArray[np.floating]:
+        """Probabilities from scores (n, q): for a 1-D y, each row is scaled to sum to one."""
+        if not self.single_output_:
+            return scores
+        total = scores.sum(axis=1, keepdims=True)
+        return np.where(total > 0, scores, 1.0) / np.where(total > 0, total, scores.shape[1])
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_label = True
         tags.target_tags.multi_output = True
         tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = self._X_form.get("ensure_all_finite") == "allow-nan"
         return tags
 
 
@@ -444,10 +428,6 @@ class WeightedFit(MultiLabelClassifier):
             instances: see :func:`plurilabel.datasets.soft_copies`.
         sample_weight : array-like of shape (n,) or (n, q), default=None
             Weight of each instance, or of each of its labels, not negative; None is 1 for all.
-
-        Returns
-        -------
-        self
         """
         if needs_copies(y, sample_weight):
             X, y, sample_weight = soft_copies(X, y, sample_weight)
@@ -482,11 +462,9 @@ def _if_scores_by(method: str) -> Any:
     """Decorator: the method exists if the scores of the learner come from it."""
 
     def check(self: MultiLabelClassifier) -> bool:
-        kind = self._score_method()
-        if kind != method:
-            raise AttributeError(
-                f"this {type(self).__name__} has no {method}: its scores come from {kind}"
-            )
+        if (kind := self._score_method()) != method:
+            name = type(self).__name__
+            raise AttributeError(f"this {name} has no {method}: its scores come from {kind}")
         return True
 
     return available_if(check)
@@ -507,12 +485,7 @@ class ProbabilisticClassifier(MultiLabelClassifier):
         ndarray of shape (n, q)
             Column l is P(label l | x). For a 1-D y the rows are scaled to sum to one.
         """
-        scores = self._validated_scores(X)
-        if not self.single_output_:
-            return scores
-        total = scores.sum(axis=1, keepdims=True)
-        q = scores.shape[1]
-        return np.where(total > 0, scores, 1.0) / np.where(total > 0, total, q)
+        return self._proba(self._validated_scores(X))
 
     @available_if(lambda self: hasattr(self, "predict_proba"))
     def predict_log_proba(self, X: ArrayLike) -> NDArray[np.floating]:

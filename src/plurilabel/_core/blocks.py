@@ -1,4 +1,4 @@
-"""Matrices that are dense or sparse, and rows of them in blocks: each thing once."""
+"""Dense and sparse matrices: conversions, checks, and blocks of rows."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ def dense(matrix: Any) -> NDArray[Any]:
 
 
 def on_host(values: Any) -> Any:
-    """An array of another library (torch, JAX, CuPy) as one of numpy, wherever it is.
+    """Convert an array of torch, JAX or CuPy to numpy; return anything else as it is.
 
-    Anything else is returned as it is. bfloat16, which numpy does not know, becomes float32.
+    bfloat16, which numpy does not have, becomes float32.
     """
     if isinstance(values, np.ndarray) or not hasattr(values, "__dlpack_device__"):
         return values
@@ -40,7 +40,7 @@ def on_host(values: Any) -> Any:
 
 
 def is_missing(value: Any) -> bool:
-    """Whether a value stands for none: None, NaN, NaT, or the NA of pandas."""
+    """Whether a value is missing: None, NaN, NaT, or the NA of pandas."""
     if isinstance(value, np.ndarray) and value.ndim:
         return False
     try:
@@ -52,11 +52,10 @@ def is_missing(value: Any) -> bool:
 
 
 def refuse_masked(values: Any, name: str) -> None:
-    """An error for a masked array with masked values, which would be read as if they were not."""
+    """Refuse a masked array with masked values: the mask would be ignored."""
     if isinstance(values, np.ma.MaskedArray) and (masked := np.ma.count_masked(values)):
         raise ValueError(
-            f"{name} must not have masked values, got {masked}: fill them in, or leave out their "
-            "rows"
+            f"{name} must not have masked values, got {masked}: fill them in, or drop their rows"
         )
 
 
@@ -67,7 +66,7 @@ TEMPORAL = {
 
 
 def refuse_dates(values: Any, name: str) -> None:
-    """An error for dates and durations, which numpy would read as whole numbers."""
+    """Refuse dates and durations, which numpy would read as integers."""
     for column, part in _columns(values):
         is_object = getattr(part, "dtype", None) == np.dtype(object)
         if kind := _object_kind(part) if is_object else _temporal_kind(part):
@@ -76,7 +75,7 @@ def refuse_dates(values: Any, name: str) -> None:
 
 
 def _columns(values: Any) -> Iterator[tuple[str, Any]]:
-    """The columns that need a look, by name or number; the first of an array of one type."""
+    """The columns to check, by name or number; only the first of an array of one type."""
     if hasattr(values, "columns") and hasattr(values, "dtypes"):
         for j, (column, dtype) in enumerate(zip(values.columns, values.dtypes)):
             is_object = hasattr(values, "iloc") and dtype == np.dtype(object)
@@ -105,7 +104,7 @@ def _temporal_kind(dtype: Any) -> str:
 
 
 def _object_kind(values: Any) -> str:
-    """The same of an array or column of objects."""
+    """The same for an array or column of objects."""
     for value in np.asarray(values, dtype=object).ravel():
         if isinstance(value, timedelta | np.timedelta64):
             return "m"
@@ -116,10 +115,7 @@ def _object_kind(values: Any) -> str:
 
 @contextmanager
 def naming_text(X: Any, columns: Iterable[str] | None = None) -> Iterator[None]:
-    """An error about text among numbers names column, row and value, if X is a data frame.
-
-    By default all columns should hold numbers.
-    """
+    """Make errors about text in numeric ``columns`` of a data frame name column, row and value."""
     try:
         yield
     except ValueError as error:
@@ -143,17 +139,14 @@ def _first_text(column: Any) -> int | None:
 
 
 def huge_numbers() -> Any:
-    """A context in which scikit-learn may check numbers near the largest double for NaN.
-
-    It does so by a sum, which may overflow on the way, with a warning.
-    """
+    """A context without overflow warnings: scikit-learn checks for NaN by a sum of all values."""
     return np.errstate(over="ignore", invalid="ignore")
 
 
 def canonical(matrix: Any) -> Any:
-    """The matrix; if it is CSR or CSC with duplicate entries, a copy in which they are added up.
+    """Return CSR and CSC matrices with duplicate entries as copies without, others as they are.
 
-    COO adds them up as it becomes CSR. SciPy's ``astype`` would do so in place.
+    COO sums duplicates when it becomes CSR. SciPy's ``astype`` would do so in place.
     """
     if not sparse.issparse(matrix) or matrix.format not in ("csr", "csc"):
         return matrix
@@ -165,10 +158,9 @@ def canonical(matrix: Any) -> Any:
 
 
 def short_indices(matrix: Any) -> Any:
-    """The matrix; if it is CSR with 64-bit indices that 32 bits can hold, one with those.
+    """Convert 64-bit indices of a CSR matrix to 32 bits if they fit; entries are not copied.
 
-    Some of SciPy's functions make 64-bit indices, which many of scikit-learn's do not take. The
-    entries are not copied.
+    Some functions of SciPy make 64-bit indices, which many of scikit-learn's do not accept.
     """
     if not sparse.issparse(matrix) or matrix.format != "csr":
         return matrix
@@ -190,14 +182,12 @@ def squared_norms(matrix: Any) -> NDArray[np.float64]:
 def stack_rows(parts: Sequence[Any]) -> Any:
     """Matrices below each other: CSR if the first is sparse, else dense."""
     if sparse.issparse(parts[0]):
-        return sparse.csr_array(
-            sparse.vstack([sparse.csr_array(part) for part in parts], format="csr")
-        )
+        return sparse.csr_array(sparse.vstack(list(map(sparse.csr_array, parts)), format="csr"))
     return np.vstack([dense(part) for part in parts])
 
 
 def own(matrix: Any, given: Any) -> Any:
-    """A matrix that was made from what a caller gave; a copy of it where they share memory."""
+    """A validated matrix; a copy of it if it shares memory with what the caller passed."""
     if sparse.issparse(matrix):
         # Only CSR becomes CSR without new arrays.
         shared = sparse.issparse(given) and given.format == matrix.format

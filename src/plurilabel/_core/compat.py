@@ -42,7 +42,7 @@ def import_extra(module: str, user: str, extra: str) -> Any:
 
 
 def constraints_of(estimator: type[Any], *names: str) -> dict[str, list[Any]]:
-    """The constraints that one of scikit-learn's estimators puts on some of its parameters."""
+    """Constraints of some parameters of a scikit-learn estimator."""
     return {name: estimator._parameter_constraints[name] for name in names}
 
 
@@ -59,15 +59,11 @@ def check_params(estimator: Any) -> None:
     validate_parameter_constraints(estimator._parameter_constraints, given, name)
 
 
-def check_sample_weight(
-    sample_weight: Any, X: Any, *, non_negative: bool = True
-) -> NDArray[np.float64]:
+def check_sample_weight(weight: Any, X: Any, *, non_negative: bool = True) -> NDArray[np.float64]:
     """Weights of the rows of X, checked: not negative, not all zero; None is 1 for each."""
-    if isinstance(sample_weight, np.ma.MaskedArray) and np.ma.is_masked(sample_weight):
+    if isinstance(weight, np.ma.MaskedArray) and np.ma.is_masked(weight):
         raise ValueError("sample_weight must not have masked values")
-    weights = _check_sample_weight(
-        sample_weight, X, dtype=np.float64, ensure_non_negative=non_negative
-    )
+    weights = _check_sample_weight(weight, X, dtype=float, ensure_non_negative=non_negative)
     if non_negative and not weights.any():  # which older versions of scikit-learn accept
         raise ValueError("Sample weights must contain at least one non-zero number.")
     return weights

@@ -1,4 +1,4 @@
-"""A figure that a notebook shows once. Imports matplotlib: import it where it is used."""
+"""A figure that notebooks show once. Imports matplotlib: import it where it is used."""
 
 from __future__ import annotations
 
@@ -8,11 +8,7 @@ from matplotlib.figure import Figure
 
 
 class NotebookFigure(Figure):
-    """A figure of its own, not pyplot's: no window, no global state.
-
-    Without ``%matplotlib inline`` a notebook would print its name. With it there is still one
-    picture, since pyplot does not know this figure.
-    """
+    """A figure outside of pyplot: without a window or global state, shown exactly once."""
 
     def _repr_png_(self) -> bytes:
         stream = BytesIO()

@@ -1,4 +1,4 @@
-"""What fitted objects hold, declared as data, so that a model file can be checked against it.
+"""Declarations of fitted attributes, against which model files are checked.
 
 A class lists its fitted attributes in ``_fitted``::
 
@@ -9,8 +9,8 @@ A class lists its fitted attributes in ``_fitted``::
     }
 
 A size is a number, None for any, or a name. A name that ends in ``_`` is an attribute of the
-object; any other stands for the same size wherever it occurs, and is set where it occurs first.
-Either may be followed by ``+1``. Classes inherit what their bases declare.
+object; any other name stands for the same size wherever it occurs. Either may be followed by
+``+1``. Classes inherit the declarations of their bases.
 """
 
 from __future__ import annotations
@@ -56,12 +56,12 @@ def labels(*shape: Size, optional: bool = False, soft: bool = False) -> Fitted:
 
 
 def places(*shape: Size, below: Size, optional: bool = False) -> Fitted:
-    """An array of numbers of rows or columns, from 0 to below ``below``."""
+    """An array of row or column numbers from 0 to ``below`` - 1."""
     return Fitted(_check_places, shape, below=below, optional=optional)
 
 
 def count(below: Size = None, *, optional: bool = False) -> Fitted:
-    """A whole number that is not negative."""
+    """A non-negative integer."""
     return Fitted(_check_count, below=below, optional=optional)
 
 
@@ -76,7 +76,7 @@ def flag() -> Fitted:
 
 
 def values(size: Size, *, optional: bool = False) -> Fitted:
-    """A list or array of so many values of any kind."""
+    """A list or array of this size, of values of any kind."""
     return Fitted(_check_values, (size,), optional=optional)
 
 
@@ -96,43 +96,41 @@ def parameters() -> Fitted:
 
 
 def lists_of_numbers(size: Size, *shape: Size) -> Fitted:
-    """A list of so many arrays of finite numbers, each of this shape."""
+    """A list of arrays of finite numbers, each of this shape."""
     return Fitted(_check_arrays, (size, *shape))
 
 
 def lists_of_places(size: Size, *, below: Size) -> Fitted:
-    """A list of so many arrays of numbers of rows or columns."""
+    """A list of arrays of row or column numbers."""
     return Fitted(_check_lists, (size,), below=below)
 
 
 _IN_SPARSE = {"_shape", "maxprint", "data", "indices", "indptr"}
-_REMEMBERED = ("_has_canonical_format", "_has_sorted_indices")
 
 
 def check_sparse(matrix: Any) -> None:
-    """Raise a ValueError if a sparse matrix is not CSR or CSC, or leads out of its arrays.
+    """Raise a ValueError if a sparse matrix is not CSR or CSC, or points outside its arrays.
 
-    scipy's compiled code follows the pointers unchecked. What the matrix remembers of its own
-    order is forgotten, to be found out again.
+    scipy's compiled code follows the pointers unchecked. Flags about the order of the entries are
+    dropped, so that scipy determines them again.
     """
     held = vars(matrix)
-    for name in _REMEMBERED:
+    for name in ("_has_canonical_format", "_has_sorted_indices"):
         held.pop(name, None)
     if type(matrix).__name__[:4] not in ("csr_", "csc_") or not _IN_SPARSE.issuperset(held):
         raise ValueError(f"CSR or CSC, got a {type(matrix).__name__}")
     _check_sparse_parts(held.get("_shape"), [held.get(n) for n in ("data", "indices", "indptr")])
-    # scipy looks at neither where the last pointer is 0, and takes differences, which overflow
+    # scipy checks neither if the last pointer is 0, and takes differences, which overflow
+    sound = "a sparse matrix with sound pointers, got"
     if any((part[1:] < part[:-1]).any() for part in in_blocks(matrix.indptr, more=1)):
-        raise ValueError("a sparse matrix with sound pointers, got some that go back")
+        raise ValueError(f"{sound} some that go back")
     try:
         matrix.check_format(full_check=False)
     except ValueError as error:
-        raise ValueError(f"a sparse matrix with sound pointers, got one where {error}") from None
+        raise ValueError(f"{sound} one where {error}") from None
     width = matrix.shape[1 if type(matrix).__name__.startswith("csr_") else 0]
     if any(((part < 0) | (part >= width)).any() for part in in_blocks(matrix.indices)):
-        raise ValueError(
-            f"a sparse matrix with sound pointers, got one where indices are not below {width}"
-        )
+        raise ValueError(f"{sound} one where indices are not below {width}")
 
 
 def _check_sparse_parts(shape: Any, parts: list[Any]) -> None:
@@ -148,10 +146,7 @@ _BLOCK = 2**20
 
 
 def in_blocks(array: NDArray[Any], *, more: int = 0) -> Iterator[NDArray[Any]]:
-    """Yield the entries of an array in blocks, each with ``more`` entries of the next block.
-
-    Blocks of a file that is mapped into memory leave it again.
-    """
+    """Yield the entries of an array in blocks, each with ``more`` entries of the next block."""
     flat = array.ravel(order="K")
     for start in range(0, len(flat), _BLOCK):
         yield flat[start : start + _BLOCK + more]
@@ -159,7 +154,7 @@ def in_blocks(array: NDArray[Any], *, more: int = 0) -> Iterator[NDArray[Any]]:
 
 
 def let_go(array: Any) -> None:
-    """Release the memory of what was read from a mapped file; other arrays are left alone."""
+    """Release the memory of the pages read from a memory-mapped file, if the array is one."""
     while isinstance(array, np.ndarray):
         array = array.base
     owner = array.obj if isinstance(array, memoryview) else array
@@ -174,7 +169,7 @@ def _is_size(value: Any) -> bool:
 def check_fitted(part: Any) -> None:
     """Raise a ValueError if a fitted object is not what its class declares.
 
-    An object without any of the declared attributes is not fitted, and right as it is.
+    An object without any of the declared attributes is not fitted, and passes.
     """
     declared: Declared = {}
     for cls in reversed(type(part).__mro__):
@@ -218,7 +213,7 @@ def _check_parameters(part: Any, name: str, value: Any, *, several: bool) -> Non
 
 
 class _Sizes:
-    """Sizes by name: attributes of the object, and names that are set where they occur first."""
+    """Sizes by name: attributes of the object, and names that get their first value."""
 
     def __init__(self, held: Mapping[str, Any]) -> None:
         self.held, self.named = held, dict[str, int]()
@@ -324,8 +319,7 @@ def _check_labels(what: Fitted, value: Any, sizes: _Sizes) -> None:
     if what.several and entries.dtype.kind == "f":
         if not all(((part >= 0) & (part <= 1)).all() for part in in_blocks(entries)):
             raise ValueError("between 0 and 1, got other numbers")
-        return
-    if not all(((part == 0) | (part == 1)).all() for part in in_blocks(entries)):
+    elif not all(((part == 0) | (part == 1)).all() for part in in_blocks(entries)):
         raise ValueError("0 and 1, got other numbers")
 
 

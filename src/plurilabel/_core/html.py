@@ -1,4 +1,4 @@
-"""Tables for notebooks: small, escaped, and in the colors of the page around them."""
+"""Small HTML tables for notebooks, in the colors of the page."""
 
 from __future__ import annotations
 

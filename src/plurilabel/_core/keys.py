@@ -1,4 +1,4 @@
-"""Keys of learners: what a result in a cache or a folder was made with, in full."""
+"""Keys that identify the learners and data that a stored result was made with."""
 
 from __future__ import annotations
 
@@ -21,21 +21,20 @@ COPIED = ("_metadata_request", "_sklearn_output_config")
 
 
 class NoKey(TypeError):
-    """An object that cannot be told from others by its content, such as a lambda."""
+    """An object that has no key, such as a lambda."""
 
 
 def key_of(*values: Any, fitted: bool = False, versions: bool = True) -> str:
     """Key of learners, parameters and data, by their content.
 
     Unlike a ``repr``, it depends on every entry of a list or array, on types (``1`` is not
-    ``1.0``, and a scalar of NumPy is not one of Python, since arithmetic differs), and on module
-    and version of classes and functions. Those of packages without a version count with their
-    source. What the key depends on of a learner is what ``clone`` keeps: its parameters, and all
-    that a frozen one has learned.
+    ``1.0``, and NumPy's scalars are not Python's, since arithmetic differs), and on the module
+    and version of classes and functions; if their package has no version, on their source. For
+    learners it depends on what ``clone`` keeps: parameters, and the state of frozen estimators.
 
-    With ``fitted``, the key depends on what learners have learned, too, but not on the state of
-    random generators inside them: without a seed it differs each time. Raises :class:`NoKey` for
-    a function that cannot be imported, or an object that cannot be pickled.
+    With ``fitted``, it also depends on fitted attributes, but not on the state of random
+    generators, which differs each time without a seed. Raises :class:`NoKey` for a function that
+    cannot be imported, or an object that cannot be pickled.
     """
     form = _Form(fitted, versions)
     try:
@@ -122,7 +121,7 @@ class _Form:
         given = self.of(value.get_params(deep=False) if ours else value._get_params())
         state: list[Any] = []
         if own not in (None, BaseEstimator.__sklearn_clone__):
-            # a frozen one keeps what it has learned when it is cloned
+            # a frozen estimator keeps its state when it is cloned
             self.fitted = True
             state = self._reduced(value)
             self.fitted = False
@@ -130,7 +129,7 @@ class _Form:
 
     def _reduced(self, value: Any) -> list[Any]:
         """What pickle would store: how an object is made, from what."""
-        if value is np.random.mtrand._rand:  # as what draws from it: whatever its state is now
+        if value is np.random.mtrand._rand:  # the global generator, whatever its state
             return ["numpy.random"]
         made = copyreg.dispatch_table.get(type(value))
         try:

@@ -110,9 +110,7 @@ def _sparse_labels(Y: Any, name: str) -> sparse.csr_array:
     if csr.has_canonical_format and csr.dtype == np.int8 and csr.data.all():
         return csr
     wide = np.int8 if csr.has_canonical_format else np.int64
-    clean = sparse.csr_array(
-        (csr.data.astype(wide), csr.indices.copy(), csr.indptr.copy()), shape=csr.shape
-    )
+    clean = sparse.csr_array(csr, dtype=wide, copy=True)
     clean.sum_duplicates()
     _check_zero_one(clean.data, name, clean)
     clean.eliminate_zeros()
@@ -142,7 +140,7 @@ def _dense_labels(Y: Any, name: str) -> NDArray[np.int8]:
 
 
 def sparse_or_as_is(Y: Any) -> Any:
-    """A data frame of sparse columns as the matrix that it is; torch's tensors as arrays."""
+    """A data frame of sparse columns as a sparse matrix; torch's tensors as arrays."""
     if hasattr(Y, "columns") and hasattr(Y, "sparse") and len(Y.columns):
         return sparse.csr_array(Y.sparse.to_coo())
     return on_host(Y)
@@ -180,17 +178,14 @@ def _check_zero_one(values: NDArray[Any], name: str, csr: sparse.csr_array | Non
     raise ValueError(f"{name} must hold only 0 and 1, got {what} in row {i}, column {j}{more}")
 
 
-FROM_TAGS = "plurilabel.label_matrix"
-"""The call that errors name where labels are tags."""
-
+FROM_TAGS = "plurilabel.label_matrix"  # named in errors about tags
 TAG_SEPARATORS = ";|,"
 
 
 def is_tags(y: Any) -> bool:
-    """Whether y has a list or set of tags for each instance, and can be meant in no other way.
+    """Whether y has a list or set of tags for each instance.
 
-    Sets are always tags. Lists, tuples and arrays are if what they hold is text: a list of
-    numbers is the row of a matrix.
+    Sets are always tags; lists, tuples and arrays are if they hold text, not numbers.
     """
     for cell in _cells(y):
         if isinstance(cell, set | frozenset):
@@ -204,7 +199,7 @@ def is_tags(y: Any) -> bool:
 
 
 def _cells(y: Any) -> Any:
-    """What a list, an array of objects or a column of a data frame holds, one per instance."""
+    """The entries of a list, an array of objects or a column of a data frame, one per instance."""
     if hasattr(y, "columns"):  # a data frame: only one of a single column can hold tags
         return _cells(y[y.columns[0]]) if len(y.columns) == 1 else ()
     if isinstance(y, np.ndarray):
@@ -215,10 +210,7 @@ def _cells(y: Any) -> Any:
 
 
 def check_label_order(y: Any, label_names: Any) -> None:
-    """Refuse a data frame of labels whose columns are not those that a learner knows by name.
-
-    Labels without names, on either side, have nothing to be compared.
-    """
+    """Refuse a data frame whose columns are not the labels of a learner, in the same order."""
     given, known = column_names(y), [str(name) for name in label_names]
     if given is None or known == default_label_names(len(known)) or given == known:
         return
@@ -228,9 +220,7 @@ def check_label_order(y: Any, label_names: Any) -> None:
     )
 
 
-def tag_matrix(
-    y: Any, known: Sequence[str] | None = None
-) -> tuple[NDArray[np.int8], Sequence[str]]:
+def tag_matrix(y: Any, known: Sequence[str] | None = None) -> tuple[Any, Sequence[str]]:
     """The label matrix of tags, and the names of its columns: those known, or all, sorted."""
     cells = list(_cells(y))
     sets = [_tags_in(cell, i) for i, cell in enumerate(cells)]
@@ -276,12 +266,12 @@ def _as_array(y: Any, name: str) -> NDArray[Any]:
     except ValueError:  # numpy: "inhomogeneous shape"
         raise ValueError(
             f"{name} must be a 0/1 matrix (instances, labels), got rows of different lengths; "
-            f"if they are tags, {FROM_TAGS} makes one"
+            f"for tags, use {FROM_TAGS}"
         ) from None
 
 
 def _refuse_joined_tags(flat: NDArray[Any]) -> None:
-    """An error for texts such as "sea;sun", which would be learned as one class each."""
+    """Refuse texts such as "sea;sun", which would be learned as one class each."""
     if flat.dtype.kind not in "OUT":
         return
     for i, text in enumerate(flat.tolist()):
@@ -298,10 +288,7 @@ def check_scores(scores: Any, *, name: str = "scores") -> NDArray[Any] | sparse.
     refuse_masked(scores, name)
     with huge_numbers():
         return check_array(
-            canonical(scores),
-            accept_sparse="csr",
-            dtype=[np.float64, np.float32],
-            input_name=name,
+            canonical(scores), accept_sparse="csr", dtype=[np.float64, np.float32], input_name=name
         )
 
 
@@ -312,12 +299,12 @@ def one_class_each(y: Any) -> NDArray[Any] | None:
     read as classes, with scikit-learn's warning.
     """
     y = _as_array(y, "y")
-    if y.ndim == 2 and y.shape[1] == 1:
-        _refuse_joined_tags(y.ravel())
+    if y.ndim != 1 and (y.ndim != 2 or y.shape[1] != 1):
+        return None
+    _refuse_joined_tags(y.ravel())
     if y.ndim == 1:
-        _refuse_joined_tags(y)
         return column_or_1d(y)
-    if y.ndim == 2 and y.shape[1] == 1 and not np.isin(y, (0, 1)).all():
+    if not np.isin(y, (0, 1)).all():
         warnings.warn(
             "A column-vector y was passed when a 1d array was expected. "
             "It is read as one class per instance.",

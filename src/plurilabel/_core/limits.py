@@ -1,8 +1,8 @@
-"""What a fit may need before it is refused: memory and models, estimated before it starts.
+"""Limits of memory and models in a fit, which is refused beforehand if it would exceed them.
 
 Learners whose needs grow with products such as n q or q^2 call :func:`check_size` first. The
-limits are of one fit, stated here and nowhere else; environment variables replace them, also in
-worker processes: ``PLURILABEL_MAX_MEMORY`` in gigabytes, ``PLURILABEL_MAX_MODELS``.
+environment variables ``PLURILABEL_MAX_MEMORY``, in gigabytes, and ``PLURILABEL_MAX_MODELS``
+replace the limits, also in worker processes.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from threadpoolctl import ThreadpoolController
 from plurilabel._core.words import file_size
 
 MAX_MEMORY_GB = 4.0  # memory beside X and y, in gigabytes of 10^9 bytes
-
 MAX_MODELS = 100_000  # fitted base estimators
 
 
@@ -67,13 +66,11 @@ _outside: int | None = None  # threads of BLAS without the limit, while somebody
 
 @contextmanager
 def one_blas_thread() -> Iterator[int]:
-    """Limit BLAS to one thread; gives the number of threads that it has without the limit."""
-    # The limit is one of the whole process, and only one caller at a time sets and lifts it. If
-    # each of several threads restored the number that it had found, those that came second would
-    # leave BLAS at one thread for good. A thread that is still inside when the one that set the
-    # limit leaves goes on without it: slower at worst, with the same results. Counting, so that
-    # the last to leave lifts the limit, would not do: threadpoolctl 3.8 ignores every thread but
-    # the one that set it.
+    """Limit BLAS to one thread; yields the number of threads that it has without the limit."""
+    # The limit is one of the whole process: if several threads restored the number they found,
+    # the second would leave BLAS at one thread for good. So only one caller at a time sets and
+    # lifts it; others that are still inside then go on without it, with the same results. (The
+    # last to leave cannot lift it: threadpoolctl 3.8 ignores all threads but the one that set it.)
     global _outside
     with _lock:
         limit = None

@@ -1,4 +1,4 @@
-"""k-medoids, for whatever has distances."""
+"""k-medoids for any distance."""
 
 from __future__ import annotations
 
@@ -14,30 +14,27 @@ Rows: TypeAlias = NDArray[np.intp]
 
 CELLS = 1 << 18  # distances computed at a time
 
+# Distances, and sums of them, that differ by a smaller share are ties, which the first wins, so
+# that rounding cannot choose a medoid.
 TIE = 1e-9
-"""Distances, and sums of them, that differ by a smaller share are equal: the first wins.
-
-So rounding cannot choose a medoid: neither the storage of the points, nor their origin, nor the
-order of a sum matters."""
 
 
 def k_medoids(
     distances: Callable[[Rows, Rows], NDArray[np.float64]], first: Rows, n: int, max_iter: int
 ) -> tuple[Rows, int]:
-    """Group n things around medoids, and move these to the middle; the medoids, and rounds.
+    """Alternate between assigning n items to medoids and moving these; return medoids and rounds.
 
-    ``distances(rows, columns)`` gives the distances between things by their numbers. It is called
-    for those of all things to the medoids and for those within a group, never for all at once.
-    Neither step raises the sum of the distances to the nearest medoid.
+    ``distances(rows, columns)`` returns distances between items. It is called for all items and
+    the medoids, and within a group, never for all pairs. Neither step increases the sum of the
+    distances to the nearest medoid.
     """
 
     def checked(rows: Rows, columns: Rows) -> NDArray[np.float64]:
         D = distances(rows, columns)
         if np.isnan(D).any():
             i, j = np.argwhere(np.isnan(D))[0]
-            raise ValueError(
-                f"distances must be numbers, got NaN between items {rows[i]} and {columns[j]}"
-            )
+            pair = f"items {rows[i]} and {columns[j]}"
+            raise ValueError(f"distances must be numbers, got NaN between {pair}")
         return D
 
     medoids = np.array(first)
@@ -53,7 +50,7 @@ def k_medoids(
         groups = np.split(order, np.cumsum(np.bincount(nearest, minlength=len(medoids)))[:-1])
         moved = False
         for j, group in enumerate(groups):
-            if len(group) < 3:  # of two, each is as good
+            if len(group) < 3:  # either of two is as good
                 continue
             blocks = row_blocks(len(group), len(group), CELLS)
             total = np.concatenate([checked(group[b], group).sum(axis=1) for b in blocks])

@@ -1,4 +1,4 @@
-"""Names that users write, learners, measures and columns, and the errors for unknown ones.
+"""Names of learners, measures and columns as users write them, and errors for unknown ones.
 
 The names are read from the sources, as :func:`~plurilabel._core.roster.find_estimator` does:
 importing scikit-learn takes a second, which an error should not cost.
@@ -43,7 +43,7 @@ ONE_LABEL = (
     "Perceptron", "SGDClassifier", "BernoulliNB", "ComplementNB", "GaussianNB", "MultinomialNB",
     "SVC", "LinearSVC",
 )  # fmt: skip
-"""Those that learn one label only."""
+"""Those that learn a single label only."""
 
 ALIASES = {
     **{
@@ -59,7 +59,7 @@ ALIASES = {
     "label_ranking_average_precision": "average_precision",
     "label_ranking_loss": "ranking_loss",
 }
-"""Measures as scikit-learn spells them, by what they are called here."""
+"""scikit-learn's names of measures, and ours."""
 
 
 # a name may be anything that is not part of a learner: "ML-kNN, k = 7" needs no quotes
@@ -72,9 +72,6 @@ def _sources(pattern: str, packages: Sequence[str] = FAMILIES) -> list[str]:
     files = (root.joinpath(*name.split("."), "__init__.py") for name in packages)
     texts = (file.read_text("utf-8") for file in files if file.is_file())
     return [found for text in texts for found in re.findall(pattern, text, re.MULTILINE)]
-
-
-# learners -------------------------------------------------------------------------------------
 
 
 def no_learner(name: str) -> str:
@@ -151,9 +148,6 @@ def separated(text: str) -> list[tuple[str, str]]:
     return [(m["name"], m["learner"]) if m else ("", part) for m, part in found]
 
 
-# measures -------------------------------------------------------------------------------------
-
-
 @cache
 def measure_names() -> tuple[str, ...]:
     """The names of all measures, those at k as ``"precision@k"`` and so on."""
@@ -173,9 +167,6 @@ def check_measure(name: str, known: Sequence[str] | None = None) -> str:
     hint = "" if close is None else f"; did you mean {close}?"
     there = f"{', '.join(known)} (a number in place of k)"
     raise ValueError(f"name must be one of {there}, got {name!r}{hint}")
-
-
-# columns --------------------------------------------------------------------------------------
 
 
 def no_column(parameter: str, column: str, columns: Sequence[str]) -> str:

@@ -1,4 +1,4 @@
-"""Records kept in files: written whole or not at all, as JSON, under a digest, behind a lock."""
+"""Records in files: atomic writes, JSON, digests and locks."""
 
 from __future__ import annotations
 
@@ -30,12 +30,11 @@ NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # errors of a disk that is 
 
 @contextmanager
 def write_atomic(path: AnyPath) -> Iterator[BinaryIO]:
-    """Write a file so that it appears whole or not at all.
+    """Write a file atomically; gzipped if its name ends in ``.gz``.
 
-    The bytes go to a temporary file in the same folder, which takes the place of ``path`` when
-    the block ends. If the block raises, an older file stays as it was. If the process is killed,
-    the temporary file is removed when the same file is written again on the same machine. The file
-    is gzipped if its name ends in ``.gz``.
+    The bytes go to a temporary file in the same folder, which replaces ``path`` when the block
+    ends without an error. If the process is killed, the temporary file is removed when the same
+    file is written again on the same machine.
     """
     path = Path(path)
     sweep(path.parent, path.name)
@@ -88,7 +87,7 @@ def _is_alive(process: int) -> bool:
 
 
 def write_json(path: Path, content: Mapping[str, Any]) -> None:
-    """Write a file that appears complete or not at all."""
+    """Write a JSON file atomically."""
     path.parent.mkdir(parents=True, exist_ok=True)
     text = json_bytes(content, allow_nan=False, indent=1)
     with write_atomic(path) as stream:
@@ -134,10 +133,9 @@ def read_plan(
 
 
 def plain(value: Any) -> Any:
-    """A value as JSON takes it: NaN and infinity become None, arrays become lists.
+    """Convert a value for JSON: NaN and infinity to None, arrays to lists.
 
-    Estimators become their class and parameters; anything else that JSON does not know becomes
-    its ``repr``, without the address in memory.
+    Estimators become their class and parameters, other objects their ``repr`` without the address.
     """
     if value is None or isinstance(value, bool | int | str):
         return value
@@ -167,10 +165,9 @@ def class_name(value: Any) -> str:
 
 
 def digest_of(*values: Any) -> str:
-    """Digest of arrays, sparse matrices, data frames, and what JSON can hold.
+    """Digest of arrays, sparse matrices, data frames, and JSON values.
 
-    Unlike ``joblib.hash`` it depends on neither memory layout nor versions of libraries, so that
-    it can be kept in files.
+    Unlike ``joblib.hash``, it depends on neither memory layout nor versions of libraries.
     """
     total = hashlib.blake2b(digest_size=16)
     for value in values:
@@ -212,7 +209,7 @@ def _add_to(total: Any, value: Any) -> None:
 
 @contextmanager
 def locked(folder: Path, what: str = "comparison") -> Iterator[None]:
-    """The folder, made if needed, for this process alone."""
+    """Lock a folder, created if needed, for this process."""
     filelock = import_extra("filelock", "out", "compare")
     folder.mkdir(parents=True, exist_ok=True)
     if (folder / ".lock").is_symlink():  # which would be opened for writing

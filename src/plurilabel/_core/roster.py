@@ -1,9 +1,8 @@
-"""The roster: every learner, and what the rest of the library has to know of it.
+"""The roster: every learner, and what the rest of the library needs to know about it.
 
-Each package of learners has its part, ``ROSTER``, beside the imports in its ``__init__.py``.
-Estimator checks, command line, model files, documentation and benchmarks read it from here; nobody
-else keeps a list of learners. Every estimator is ``plurilabel.Name``, wherever its file is: its
-``__module__`` says so, and so do saved models, so that files can move.
+Each package of learners has a part, ``ROSTER``, in its ``__init__.py``. Estimator checks, command
+line, model files, documentation and benchmarks read it; there is no other list of learners. The
+``__module__`` of every estimator is ``plurilabel``, also in saved models, so that files can move.
 """
 
 from __future__ import annotations
@@ -17,30 +16,15 @@ from types import FunctionType
 from typing import Any
 
 FAMILIES = (
-    "learners.lazy",
-    "learners.transformation",
-    "learners.adaptation",
-    "learners.boosting",
-    "learners.neural",
-    "learners.mixtures",
-    "learners.rules",
-    "learners.extreme",
-    "bags",
-    "streams",
-    "wrappers",
-)
+    "learners.lazy", "learners.transformation", "learners.adaptation", "learners.boosting",
+    "learners.neural", "learners.mixtures", "learners.rules", "learners.extreme", "bags",
+    "streams", "wrappers",
+)  # fmt: skip
 """The packages of learners."""
 
 PACKAGES = (
-    *FAMILIES,
-    "thresholds",
-    "neighbors",
-    "graded",
-    "distributed",
-    "io",
-    "text",
-    "_core.base",
-)
+    *FAMILIES, "thresholds", "neighbors", "graded", "distributed", "io", "text", "_core.base"
+)  # fmt: skip
 """The packages of all estimators: learners, thresholds, indices, other targets, base classes."""
 
 EQUIVALENCE = (
@@ -72,7 +56,7 @@ class Learner:
 
     @property
     def family(self) -> str:
-        """The folder of its kind: ``"lazy"``, ``"boosting"``, ``"bags"`` and so on."""
+        """The folder: ``"lazy"``, ``"boosting"``, ``"bags"`` and so on."""
         return self.package.rpartition(".")[2]
 
     def find(self) -> Any:
@@ -121,7 +105,7 @@ def find_estimator(name: str) -> Any:
 
 
 def publish(package: dict[str, Any]) -> None:
-    """Give what a package offers, by the ``globals()`` of its ``__init__.py``, a public address.
+    """Set ``__module__`` of all that a package exports, given the ``globals()`` of the package.
 
     Estimators become ``plurilabel.Name``, other classes and functions ``plurilabel.package.name``.
     """

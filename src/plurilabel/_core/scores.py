@@ -59,10 +59,10 @@ def label_scores(
 def score_matrix(
     output: Any, *, classes: Any = None, n_labels: int | None = None
 ) -> NDArray[Any] | sparse.csr_array:
-    """Turn what ``predict_proba`` or ``decision_function`` returned into one matrix (n, q).
+    """Convert the output of ``predict_proba`` or ``decision_function`` to one matrix (n, q).
 
-    A list of arrays needs ``classes``, the classifier's ``classes_``, if only one class of some
-    label was seen in training: the output alone does not say which.
+    A list of arrays needs ``classes``, the classifier's ``classes_``, if a label had only one
+    class in training.
     """
     if n_labels is not None:
         check_count(n_labels, "n_labels")
@@ -74,9 +74,7 @@ def score_matrix(
     if scores.ndim == 1:
         return scores.reshape(-1, 1)
     if scores.ndim != 2:
-        raise ValueError(
-            f"scores must be a matrix (instances, labels), got an array of shape {scores.shape}"
-        )
+        raise ValueError(f"scores must be a matrix (instances, labels), got shape {scores.shape}")
     if n_labels == 1 and scores.shape[1] == 2:
         return scores[:, 1:]
     return scores
@@ -100,9 +98,7 @@ def _present(proba: NDArray[Any], classes: ArrayLike | None, j: int) -> NDArray[
             "present); the classifier has no classes_ to say which class is missing"
         )
     if not np.isin(classes, (0, 1)).all():
-        raise ValueError(
-            f"label {j} must have the classes 0 and 1, but the classifier learned {classes}"
-        )
+        raise ValueError(f"label {j} must have the classes 0 and 1, got {classes}")
     where = np.flatnonzero(np.asarray(classes) == 1)
     return proba[:, where[0]] if len(where) else np.zeros(len(proba), dtype=proba.dtype)
 

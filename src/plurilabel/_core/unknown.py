@@ -14,9 +14,9 @@ from plurilabel._core.blocks import dense, is_missing, on_host, stack_rows
 class UnknownLabels:
     """A label matrix with unknown entries.
 
-    The form for large label spaces, where NaN in a dense matrix is too large. Learners that learn
-    from known labels take it as they take NaN, None or ``pandas.NA``; its rows can be selected,
-    so that it works in cross-validation.
+    For large label spaces, where a dense matrix with NaN would be too large. Learners with
+    ``accepts_unknown_labels`` accept it like NaN, None or ``pandas.NA``. Rows can be selected, so
+    that it works in cross-validation.
 
     Parameters
     ----------
@@ -52,9 +52,7 @@ class UnknownLabels:
         Y = sparse.csr_array(Y) if is_sparse else np.asarray(Y)
         mask: Any = sparse.csr_array(unknown) if is_sparse else dense(unknown)
         if Y.shape != mask.shape or Y.ndim != 2:
-            raise ValueError(
-                f"unknown must be a matrix of the shape of Y, {Y.shape}, got {mask.shape}"
-            )
+            raise ValueError(f"unknown must be of the shape of Y, {Y.shape}, got {mask.shape}")
         values = mask.data if is_sparse else mask
         if values.dtype != bool and not np.isin(values, (0, 1)).all():
             raise ValueError("unknown must hold only 0 and 1, got other values")
@@ -213,9 +211,8 @@ def cell_weights(
 ) -> NDArray[np.float64]:
     """Weights (n, q) for "balanced", or (q,) as they were given, checked.
 
-    Balanced, a label's instances with it count together as much as those without it, and all of
-    them as much as before; one that no known instance has, or that all have, stays as it is.
-    Unknown labels are not counted.
+    "balanced" gives the instances with and without a label the same total weight, and keeps the
+    sum; constant labels keep their weights. Unknown labels are not counted.
     """
     has = dense(Y).astype(np.float64)
     if isinstance(label_weight, str):

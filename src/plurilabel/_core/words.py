@@ -1,4 +1,4 @@
-"""Words for people: numbers with their nouns, lists, times, sizes. Each thing once."""
+"""Text for people: numbers with nouns, lists, times, sizes."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def listed(items: Sequence[str], most: int | None = None) -> str:
 
 
 def display_width(text: str) -> int:
-    """The columns that a text takes in a terminal: letters of East Asia are two wide."""
+    """The width of a text in a terminal, where East Asian letters take two columns."""
     if text.isascii():
         return len(text)
     return sum(
@@ -56,13 +56,13 @@ def display_width(text: str) -> int:
 
 
 def filled(text: str, width: int, *, right: bool = False) -> str:
-    """Text with blanks to a width as it is displayed, at its end or before it."""
+    """Pad a text with blanks to a display width, at its end or before it."""
     blanks = " " * (width - display_width(text))
     return blanks + text if right else text + blanks
 
 
 def aligned(rows: Sequence[Sequence[str]], least: Sequence[int] = ()) -> list[str]:
-    """Lines of a table as it is displayed: the first column to the left, others to the right."""
+    """Lines of a table: the first column aligned left, the others right."""
     widths = [max(map(display_width, column)) for column in zip(*rows)]
     widths = [max(pair) for pair in zip(widths, [*least, *[0] * len(widths)])]
     return [
@@ -72,7 +72,7 @@ def aligned(rows: Sequence[Sequence[str]], least: Sequence[int] = ()) -> list[st
 
 
 def shortened(text: str, most: int = 60) -> str:
-    """Text cut to so many columns, with an ellipsis where something is gone."""
+    """Cut a text to a display width, with an ellipsis."""
     if display_width(text) <= most:
         return text
     kept = text[: most - 1]
@@ -90,13 +90,13 @@ def is_unicode(text: str) -> bool:
 
 
 def check_unicode(names: Iterable[str], what: str) -> None:
-    """Refuse names that could be used, but neither printed nor saved."""
+    """Refuse names that can be neither printed nor saved."""
     if (wrong := next((name for name in names if not is_unicode(name)), None)) is not None:
         raise ValueError(f"{what} must be valid Unicode, got {wrong!r}")
 
 
 def first_repeated(names: Iterable[str]) -> str | None:
-    """The first name that was there before, None if all differ."""
+    """The first name that occurs twice, None if all differ."""
     seen: set[str] = set()
     for name in names:
         if name in seen:
@@ -107,27 +107,23 @@ def first_repeated(names: Iterable[str]) -> str | None:
 
 def similar(name: str, names: Sequence[str]) -> str | None:
     """A name that may have been meant, None if there is none."""
-    # To compare two names takes the square of their length: long ones, and those after the first
-    # thousand, are left out.
+    # comparing takes the square of the length: skip long names, and all after the first thousand
     short = [other for other in names[:1000] if len(other) <= 100]
     close = difflib.get_close_matches(name[:100], short, n=1)
     return close[0] if close else None
 
 
 CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
-"""What steers a terminal, but for line ends and tabs, or cannot be printed: half a surrogate."""
+"""Control characters except line ends and tabs, and unpaired surrogates."""
 
 
 def printable(text: str) -> str:
-    r"""Text for a terminal: what would steer it is shown by its code.
-
-    Names come from files, and a file may hold anything.
-    """
+    """Escape control characters, for a terminal: names from files may hold anything."""
     return CONTROLS.sub(lambda found: ascii(found[0])[1:-1], text)
 
 
 def capital(text: str) -> str:
-    """Text with a capital at its start, unless it is spelled with one inside."""
+    """Capitalize a text, unless its second letter is a capital."""
     return text if text[1:2].isupper() else text[:1].upper() + text[1:]
 
 
@@ -160,7 +156,7 @@ def unique_name(name: str, taken: Container[str], form: str = "{} ({})") -> str:
 
 
 def distinct_names(short: Sequence[str], long: Sequence[str]) -> list[str]:
-    """Names that differ: the long one where short ones are equal, numbered if need be."""
+    """Distinct names: the long one if short ones are equal, numbered if needed."""
     names: list[str] = []
     for name, text in zip(short, long):
         is_long = short.count(name) > 1 and len(text) <= 60

@@ -1,4 +1,4 @@
-"""Whether files can be written, found out before the work whose result goes there."""
+"""Check that files can be written before computing what goes into them."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from pathlib import Path
 
 
 def not_writable(folder: Path) -> str:
-    """Why nothing can be written in a folder; of one that is to be made, its parent counts."""
+    """Why no file can be written in a folder, or in its parent if it does not exist; or ""."""
     while not folder.exists() and folder.parent != folder:
         folder = folder.parent
     try:
-        # a trial: permissions do not tell of full disks and file systems that are read-only
+        # permissions do not show full disks and read-only file systems
         with tempfile.TemporaryFile(dir=folder) as stream:
             stream.write(b"trial")
     except OSError as error:

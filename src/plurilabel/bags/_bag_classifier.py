@@ -1,4 +1,4 @@
-"""The base class of learners of bags, and which instance of a bag speaks for which label."""
+"""The base class of learners of bags, and explanations by the instances of a bag."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def validated_bags(estimator: Any, X: Any, *, reset: bool) -> Bags | None:
         return None
     bags = X if isinstance(X, Bags) else Bags(X)
     if len(bags) == 0:
-        problem = "Found 0 bags (0 sample(s)) while a minimum of 1 is required by"
-        raise ValueError(f"{problem} {type(estimator).__name__}.")
+        who = type(estimator).__name__
+        raise ValueError(f"Found 0 bags (0 sample(s)) while a minimum of 1 is required by {who}.")
     if reset:
         validate_data(estimator, bags, reset=True, skip_check_array=True)
         if bags.feature_names is not None:
@@ -39,11 +39,10 @@ def validated_bags(estimator: Any, X: Any, *, reset: bool) -> Bags | None:
             f"X has {bags.shape[1]} features, but {type(estimator).__name__} is expecting "
             f"{estimator.n_features_in_} features as input"
         )
-    names = getattr(estimator, "feature_names_in_", None)
-    given = bags.feature_names
+    names, given = getattr(estimator, "feature_names_in_", None), bags.feature_names
     if names is not None and given is not None and list(names) != list(given):
         raise ValueError(
-            "the features of X must have the names that they had in fit, in the same order: "
+            "X must have the feature names of fit, in the same order: "
             f"{', '.join(names)}, got {', '.join(given)}"
         )
     return bags
@@ -91,16 +90,16 @@ LOST = "what the score loses without each instance"
 
 @dataclass(frozen=True, eq=False)
 class BagExplanation(Explained):
-    """The scores of one bag, and what its instances have to do with them.
+    """The scores of one bag, and the contributions of its instances.
 
     Attributes
     ----------
     scores : array of shape (q,)
         Of the bag.
     shares : array of shape (m, q)
-        What each instance adds: the score of the bag minus the score of the bag without it. The
-        only instance of a bag has the whole score. For :class:`MIMLBoost`, whose score is a
-        mean over instances, the parts of this mean.
+        What each instance adds: the score of the bag minus that of the bag without it. A single
+        instance has the whole score. For :class:`MIMLBoost`, whose score is a mean over
+        instances, the terms of this mean.
     alone : array of shape (m, q)
         The score of each instance as a bag of its own.
     label_names : tuple of str
@@ -146,10 +145,9 @@ class BagExplanation(Explained):
     def _rows(self) -> Iterator[list[str]]:
         """Label, score and instances as text, the highest score first."""
         for j in np.argsort(-self.scores, kind="stable"):
-            order = np.argsort(-self.shares[:, j], kind="stable")[:3]
-            told = ", ".join(
-                f"{i} ({self.shares[i, j]:+.3f})" for i in order if self.shares[i, j] > 0
-            )
+            shares = self.shares[:, j]
+            order = np.argsort(-shares, kind="stable")[:3]
+            told = ", ".join(f"{i} ({shares[i]:+.3f})" for i in order if shares[i] > 0)
             yield [self.label_names[j], f"{self.scores[j]:+.3f}", told or "-"]
 
     def _repr_html_(self) -> str:
@@ -166,10 +164,6 @@ def explain_bags(estimator: Any, X: Any) -> list[BagExplanation]:
         One of this package, or a pipeline such as ``make_pipeline(BagsToRows(), MLkNN())``.
     X : bags
 
-    Returns
-    -------
-    list of BagExplanation
-
     Examples
     --------
     >>> from plurilabel.bags import Bags, explain_bags
@@ -183,20 +177,15 @@ def explain_bags(estimator: Any, X: Any) -> list[BagExplanation]:
     (0, 1)
     """
     bags = as_bags(X)
-    scores = _scores(estimator, bags)
-    alone = _scores(estimator, Bags(bags.instances, np.arange(bags.instances.shape[0] + 1)))
-    several = np.flatnonzero(bags.sizes > 1)
+    scores, alone = _scores(estimator, bags), _scores(estimator, Bags.from_rows(bags.instances))
     shares = alone.copy()
-    if several.size:
+    at = np.flatnonzero(bags.sizes[bags.owner] > 1)
+    if at.size:
         # each instance of a larger bag is left out once
-        kept, sizes, rows = [], [], []
-        for i in several:
-            whole = np.arange(bags.offsets[i], bags.offsets[i + 1])
-            rows.append(whole)
-            sizes += [len(whole) - 1] * len(whole)
-            kept += [np.delete(whole, j) for j in range(len(whole))]
-        rest = Bags(bags.instances[np.concatenate(kept)], np.concatenate(([0], np.cumsum(sizes))))
-        at = np.concatenate(rows)
+        starts, ends = bags.offsets[bags.owner[at]], bags.offsets[bags.owner[at] + 1]
+        kept = [np.r_[start:j, j + 1 : end] for start, j, end in zip(starts, at, ends)]
+        offsets = np.concatenate(([0], np.cumsum(ends - starts - 1)))
+        rest = Bags(bags.instances[np.concatenate(kept)], offsets)
         shares[at] = scores[bags.owner[at]] - _scores(estimator, rest)
     return explanations(bags, scores, shares, alone, estimator, LOST)
 

@@ -25,9 +25,9 @@ KINDS: dict[str, tuple[float, np.ufunc]] = {  # where to start, and how to combi
 EUCLIDEAN = Formula()
 ACCURACY = 1e-11  # of squared distances
 UNIT = 2.0**-53  # largest relative rounding error of one float64 operation
-_AT_ONCE = 2**17  # distances that are held at a time: they stay in the cache of one core
-MOST = 1e300  # the largest entry of instances that have distances
-ALL_PAIRS = 5000  # up to so many bags all distances are kept, 200 MB; beyond, they are recomputed
+_AT_ONCE = 2**17  # distances held at a time: they stay in the cache of one core
+MOST = 1e300  # the largest entry of instances
+ALL_PAIRS = 5000  # bags up to which all distances are kept, 200 MB; beyond, they are recomputed
 MOST_ROUNDS = 1000
 
 MEDOID_CONSTRAINTS: dict[str, list[Any]] = {
@@ -66,9 +66,9 @@ def hausdorff_distances(
 
     Notes
     -----
-    Distances of instances are right to eleven digits, for dense and sparse bags and wherever the
-    origin is: squares come from products of matrices where these certainly have so many digits,
-    and else from differences, as in :class:`~plurilabel.ExactIndex`.
+    Distances of instances are accurate to eleven digits, for dense and sparse bags and any
+    origin: squares come from matrix products if these are certainly accurate enough, and from
+    differences otherwise, as in :class:`~plurilabel.ExactIndex`.
 
     References
     ----------
@@ -120,12 +120,10 @@ def _points(A: Bags, B: Bags) -> tuple[Any, Any, float]:
     return points[0], points[1], unit
 
 
-def _directed(
-    A: Bags, a: Any, B: Bags, b: Any, kind: str, n_jobs: int | None
-) -> NDArray[np.float64]:
+def _directed(A: Bags, a: Any, B: Bags, b: Any, kind: str, n_jobs: Any) -> NDArray[np.float64]:
     """The largest, the sum or the smallest of d(a, B) over the instances a of each bag of A."""
-    # Bags of B by falling size: the j-th instances of those that have one belong to the first
-    # bags of this order, so that the nearest instance is found by comparing whole matrices.
+    # Sort the bags of B by size, largest first: the bags with a j-th instance come first, so that
+    # comparing whole matrices finds the nearest instance.
     order = np.argsort(-B.sizes, kind="stable")
     sizes = B.sizes[order]
     width = [int(np.count_nonzero(sizes > j)) for j in range(sizes[0])]
@@ -156,9 +154,7 @@ def _directed(
     return result
 
 
-def _exact(
-    a: Any, rows: NDArray[np.intp], b: Any, B: Bags, bags: NDArray[np.intp]
-) -> NDArray[np.float64]:
+def _exact(a: Any, rows: NDArray[Any], b: Any, B: Bags, bags: NDArray[Any]) -> NDArray[np.float64]:
     """Distance from instances to the nearest one of a bag each, by differences."""
     if not len(rows):
         return np.zeros(0)
@@ -236,20 +232,19 @@ def k_medoids(D: ArrayLike, k: int, random_state: Any = None) -> NDArray[np.intp
         raise ValueError(f"D must have as many columns as rows, got the shape {checked.shape}")
     if not isinstance(k, Integral) or not 1 <= k <= n:
         raise ValueError(f"k must be between 1 and the {n} items, got {k!r}")
-    first = _drawn(n, int(k), random_state)
-    return np.sort(_k_medoids(lambda i, j: checked[np.ix_(i, j)], first, n, MOST_ROUNDS)[0])
+    return _found_medoids(lambda i, j: checked[np.ix_(i, j)], n, int(k), random_state)
 
 
-def _drawn(n: int, k: int, random_state: Any) -> NDArray[np.intp]:
-    return np.sort(check_random_state(random_state).permutation(n)[:k])
+def _found_medoids(distances: Any, n: int, k: int, random_state: Any) -> NDArray[np.intp]:
+    first = np.sort(check_random_state(random_state).permutation(n)[:k])
+    return np.sort(_k_medoids(distances, first, n, MOST_ROUNDS)[0])
 
 
-def fit_medoids(
-    bags: Bags, n_medoids: float, kind: str, random_state: Any, n_jobs: int | None
-) -> tuple[Bags, NDArray[np.float64]]:
-    """The medoids of the bags, and the distances of all bags to them (n, k)."""
-    n = len(bags)
-    k = n_medoids if isinstance(n_medoids, Integral) else max(1, int(n_medoids * n))
+def fit_medoids(bags: Bags, learner: Any) -> tuple[Bags, NDArray[np.float64]]:
+    """Medoids by the parameters of a learner, and the distances of all bags to them (n, k)."""
+    n, k = len(bags), learner.n_medoids
+    kind, random_state, n_jobs = learner.distance, learner.random_state, learner.n_jobs
+    k = int(k) if isinstance(k, Integral) else max(1, int(k * n))
     if k > n:
         raise ValueError(f"n_medoids must be at most the {n} training bags, got n_medoids={k}")
     if n <= ALL_PAIRS:
@@ -260,5 +255,5 @@ def fit_medoids(
     def distances(rows: NDArray[np.intp], columns: NDArray[np.intp]) -> NDArray[np.float64]:
         return hausdorff_distances(bags[rows], bags[columns], kind, n_jobs=n_jobs)
 
-    medoids = np.sort(_k_medoids(distances, _drawn(n, int(k), random_state), n, MOST_ROUNDS)[0])
+    medoids = _found_medoids(distances, n, int(k), random_state)
     return bags[medoids], distances(np.arange(n), medoids)

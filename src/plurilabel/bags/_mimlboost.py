@@ -91,7 +91,6 @@ class MIMLBoost(BagClassifier, ScoringClassifier):
         "random_state": ["random_state"],
         "n_jobs": [None, Integral],
     }
-
     _fitted: ClassVar[Declared] = {
         "estimators_": values("m"),
         "estimator_weights_": numbers("m"),
@@ -156,9 +155,8 @@ class MIMLBoost(BagClassifier, ScoringClassifier):
         votes = np.zeros((X.instances.shape[0], self.n_labels_))
         for h, c in zip(self.estimators_, self.estimator_weights_):
             for l, one in enumerate(h):
-                votes[:, l] += c * (
-                    self.constant_[l] if one is None else 2.0 * one.predict(X.instances) - 1
-                )
+                vote = self.constant_[l] if one is None else 2.0 * one.predict(X.instances) - 1
+                votes[:, l] += c * vote
         return votes
 
     def _scores(self, X: Bags) -> NDArray[np.float64]:

@@ -27,8 +27,8 @@ class MIMLkNN(BagClassifier, ScoringClassifier):
 
     The references of a bag are its r nearest training bags; its citers are the training bags to
     which it is among the c nearest. For each label the references and the citers that have it are
-    counted, and the scores are linear functions of these counts, fitted to 1 and -1 by least
-    squares. So the counts of one label may speak for or against another.
+    counted, and the scores are linear functions of the counts of all labels, fitted to 1 and -1
+    by least squares.
 
     Parameters
     ----------

@@ -47,8 +47,8 @@ class MIMLNN(BagClassifier, ScoringClassifier):
 
     Notes
     -----
-    The authors' program penalises by 1 whatever the units of the features. Here distances are
-    divided by their mean before, so that ``alpha`` does not depend on units.
+    The authors' program uses a penalty of 1 for any units. Here distances are first divided by
+    their mean, so that ``alpha`` does not depend on units.
 
     ``fit`` keeps the distances of all pairs of training bags in memory.
 
@@ -73,7 +73,6 @@ class MIMLNN(BagClassifier, ScoringClassifier):
         **MEDOID_CONSTRAINTS,
         "alpha": [Interval(Real, 0, None, closed="left")],
     }
-
     _fitted: ClassVar[Declared] = {
         "medoids_": values("m"),
         "distance_": parameter(),
@@ -98,9 +97,7 @@ class MIMLNN(BagClassifier, ScoringClassifier):
 
     def _fit(self, X: Bags, Y: LabelMatrix) -> None:
         self.distance_ = self.distance
-        self.medoids_, Z = fit_medoids(
-            X, self.n_medoids, self.distance, self.random_state, self.n_jobs
-        )
+        self.medoids_, Z = fit_medoids(X, self)
         T = as_targets(Y)
         self.constant_ = constants_of(Y)
         unit = Z.mean() or 1.0

@@ -91,7 +91,6 @@ class MIMLSVM(BagClassifier, ScoringClassifier):
         "gamma": [StrOptions({"scale"}), Interval(Real, 0, None, closed="neither")],
         "nonempty": ["boolean"],
     }
-
     _fitted: ClassVar[Declared] = {
         "medoids_": values("m"),
         "distance_": parameter(),
@@ -128,9 +127,7 @@ class MIMLSVM(BagClassifier, ScoringClassifier):
         instead = "MIMLkNN, or BagsToRows and another learner"
         check_size(self, f"{n:,} bags", memory=24.0 * n * n, instead=instead)
         self.distance_, self.nonempty_, self.unit_ = self.distance, self.nonempty, 1.0
-        self.medoids_, Z = fit_medoids(
-            X, self.n_medoids, self.distance, self.random_state, self.n_jobs
-        )
+        self.medoids_, Z = fit_medoids(X, self)
         if self.gamma == "scale":
             self.unit_ = float(Z.mean()) or 1.0  # squares of distances must not overflow
             Z = Z / self.unit_

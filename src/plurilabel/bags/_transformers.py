@@ -1,4 +1,4 @@
-"""Bags to rows, so that every learner works on bags; and transformers of instances."""
+"""Transformers of bags to rows, so that every learner works on bags, and of their instances."""
 
 from __future__ import annotations
 
@@ -128,17 +128,7 @@ class BagsToRows(AllOrNothing, TransformerMixin, BaseEstimator):
         self.n_jobs = n_jobs
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
-        """Choose medoids and centers, if there are any; else only look at the features.
-
-        Parameters
-        ----------
-        X : bags
-        y : ignored
-
-        Returns
-        -------
-        self
-        """
+        """Choose medoids and centers of the bags X, if ``kinds`` asks for them; y is ignored."""
         self._fit(X)
         return self
 
@@ -148,16 +138,7 @@ class BagsToRows(AllOrNothing, TransformerMixin, BaseEstimator):
         return self._rows(bags, distances)
 
     def transform(self, X: Any) -> Any:
-        """The rows of bags.
-
-        Parameters
-        ----------
-        X : bags
-
-        Returns
-        -------
-        matrix of shape (n, features)
-        """
+        """Describe the bags X by rows, a matrix of shape (n, features)."""
         check_is_fitted(self)
         return self._rows(self._bags(X, reset=False), None)
 
@@ -191,9 +172,7 @@ class BagsToRows(AllOrNothing, TransformerMixin, BaseEstimator):
         self._features = [f"x{j}" for j in range(bags.shape[1])] if names is None else [*names]
         self.distance_, distances = self.distance, None
         if "medoids" in self.kinds_:
-            self.medoids_, distances = fit_medoids(
-                bags, self.n_medoids, self.distance, self.random_state, self.n_jobs
-            )
+            self.medoids_, distances = fit_medoids(bags, self)
         if "embedding" in self.kinds_:
             points = bags.instances
             k = min(self.n_centers, _n_different(points))
@@ -325,17 +304,7 @@ class OnInstances(AllOrNothing, TransformerMixin, BaseEstimator):
         self.transformer = transformer
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
-        """Fit the transformer on all instances.
-
-        Parameters
-        ----------
-        X : bags, or a matrix
-        y : ignored
-
-        Returns
-        -------
-        self
-        """
+        """Fit the transformer on all instances of the bags X, or on a matrix; y is ignored."""
         check_params(self)
         bags = validated_bags(self, X, reset=True)
         if bags is None:
@@ -344,16 +313,7 @@ class OnInstances(AllOrNothing, TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, X: Any) -> Any:
-        """The same bags with transformed instances; a matrix for a matrix.
-
-        Parameters
-        ----------
-        X : bags, or a matrix
-
-        Returns
-        -------
-        Bags, or a matrix
-        """
+        """Transform the instances of the bags X, or the rows of a matrix."""
         check_is_fitted(self)
         bags = validated_bags(self, X, reset=False)
         if bags is None:
@@ -363,9 +323,8 @@ class OnInstances(AllOrNothing, TransformerMixin, BaseEstimator):
 
     def _check(self, X: Any, *, reset: bool) -> None:
         """The shape of a matrix; the transformer, which gets it as it is, checks the rest."""
-        validate_data(
-            self, X, reset=reset, accept_sparse=True, dtype=None, ensure_all_finite=False
-        )
+        form = {"accept_sparse": True, "dtype": None, "ensure_all_finite": False}
+        validate_data(self, X, reset=reset, **form)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -84,10 +84,6 @@ class DistributionLearner(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
         y : array-like or data frame of shape (n, q), or 1-D classes
             Non-negative degrees that sum to one in each row, up to a thousandth; rows are then
             scaled to sum to one.
-
-        Returns
-        -------
-        self
         """
         if y is None:
             who = type(self).__name__
@@ -133,8 +129,7 @@ class DistributionLearner(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
 
     def _encode(self, y: Any) -> NDArray[np.float64]:
         """Degrees (n, q); remembers the form of y."""
-        names = column_names(y)
-        flat = None if sparse.issparse(y) else _classes(y)
+        names, flat = column_names(y), None if sparse.issparse(y) else _classes(y)
         self.single_output_ = flat is not None
         if flat is None:
             D = check_distributions(y, name="y")

@@ -130,10 +130,8 @@ class DistributionNetwork(DistributionLearner):
             start += [rng.uniform(-bound, bound, inputs * outputs), np.zeros(outputs)]
         entropy = -float(np.sum(D * np.log(np.where(D > 0, D, 1.0)))) / len(D)
         options = {"maxiter": self.max_iter, "gtol": self.tol, "ftol": 0.0}
-        args = (shapes, X, D, entropy)
-        found = minimize(
-            self._objective, np.concatenate(start), args, "L-BFGS-B", jac=True, options=options
-        )
+        args, first = (shapes, X, D, entropy), np.concatenate(start)
+        found = minimize(self._objective, first, args, "L-BFGS-B", jac=True, options=options)
         if not np.isfinite(found.fun):
             raise ValueError("the network's error is not finite: scale the features first")
         if not found.success:

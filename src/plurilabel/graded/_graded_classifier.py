@@ -90,10 +90,6 @@ class GradedClassifier(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
         y : grades of shape (n, q)
             Integers, ordered categories (the columns of a data frame), or whatever is in the
             parameter ``grades``. 1-D for a single label.
-
-        Returns
-        -------
-        self
         """
         X, cuts = self._validate_fit(X, y)
         if cuts.shape[2]:

@@ -26,9 +26,7 @@ PAIRS = 2**22  # pairs of labels compared at a time
 TOLERANCE = 1e-3  # how far a row may be from summing to one: published degrees are rounded
 
 
-def mean_absolute_error(
-    Y_true: ArrayLike, Y_pred: ArrayLike, *, grades: ArrayLike | None = None
-) -> float:
+def mean_absolute_error(Y_true: ArrayLike, Y_pred: ArrayLike, *, grades: Any = None) -> float:
     """Mean over instances and labels of the number of grades between truth and prediction.
 
     Divided by m - 1 it is the generalised Hamming loss of the paper; it is also the mean number of
@@ -57,14 +55,10 @@ def mean_absolute_error(
     return float(np.abs(true - predicted).mean())
 
 
-def vertical_loss(
-    Y_true: ArrayLike, Y_pred: ArrayLike, *, grades: ArrayLike | None = None
-) -> float:
+def vertical_loss(Y_true: ArrayLike, Y_pred: ArrayLike, *, grades: Any = None) -> float:
     """Share of the labels whose grade is wrong: 0/1 loss label by label (vertical).
 
-    Parameters
-    ----------
-    Y_true, Y_pred, grades : as for :func:`mean_absolute_error`
+    Parameters as in :func:`mean_absolute_error`.
 
     Examples
     --------
@@ -76,17 +70,13 @@ def vertical_loss(
     return float((true != predicted).mean())
 
 
-def horizontal_loss(
-    Y_true: ArrayLike, Y_pred: ArrayLike, *, grades: ArrayLike | None = None
-) -> float:
+def horizontal_loss(Y_true: ArrayLike, Y_pred: ArrayLike, *, grades: Any = None) -> float:
     """Share of the cut sets that are wrong: 0/1 loss grade by grade (horizontal).
 
     For each grade but the lowest, the set of labels with at least this grade is right only as a
     whole. 0 if there is only one grade.
 
-    Parameters
-    ----------
-    Y_true, Y_pred, grades : as for :func:`mean_absolute_error`
+    Parameters as in :func:`mean_absolute_error`.
 
     Examples
     --------
@@ -99,9 +89,7 @@ def horizontal_loss(
     return float(wrong.mean()) if m > 1 else 0.0
 
 
-def c_index_loss(
-    Y_true: ArrayLike, scores: ArrayLike, *, grades: ArrayLike | None = None
-) -> float:
+def c_index_loss(Y_true: ArrayLike, scores: ArrayLike, *, grades: Any = None) -> float:
     """C-index: share of the pairs of labels of different grades that are ordered wrongly.
 
     The ranking loss for more than two grades. Equal scores count one half, as in the paper.
@@ -142,11 +130,7 @@ def c_index_loss(
 
 
 def evaluate_grades(
-    Y_true: ArrayLike,
-    Y_pred: ArrayLike,
-    scores: ArrayLike | None = None,
-    *,
-    grades: ArrayLike | None = None,
+    Y_true: ArrayLike, Y_pred: ArrayLike, scores: Any = None, *, grades: Any = None
 ) -> dict[str, float]:
     """All losses of predicted grades, by name.
 
@@ -229,11 +213,8 @@ def chebyshev_distance(D_true: ArrayLike, D_pred: ArrayLike) -> float:
 def clark_distance(D_true: ArrayLike, D_pred: ArrayLike) -> float:
     """Root of the sum of squared relative differences (d - p) / (d + p). Lower is better.
 
-    A label with degree 0 in both adds nothing. Mean over instances.
-
-    Parameters
-    ----------
-    D_true, D_pred : as for :func:`chebyshev_distance`
+    A label with degree 0 in both adds nothing. Mean over instances; parameters as in
+    :func:`chebyshev_distance`.
 
     Examples
     --------
@@ -248,11 +229,8 @@ def clark_distance(D_true: ArrayLike, D_pred: ArrayLike) -> float:
 def canberra_distance(D_true: ArrayLike, D_pred: ArrayLike) -> float:
     """Sum of the absolute relative differences (d - p) / (d + p). Lower is better.
 
-    A label with degree 0 in both adds nothing. Mean over instances.
-
-    Parameters
-    ----------
-    D_true, D_pred : as for :func:`chebyshev_distance`
+    A label with degree 0 in both adds nothing. Mean over instances; parameters as in
+    :func:`chebyshev_distance`.
 
     Examples
     --------
@@ -267,11 +245,8 @@ def canberra_distance(D_true: ArrayLike, D_pred: ArrayLike) -> float:
 def kullback_leibler_divergence(D_true: ArrayLike, D_pred: ArrayLike) -> float:
     """Sum of d log(d / p), in nats. Lower is better.
 
-    Infinite if a label with a positive degree is predicted with degree 0. Mean over instances.
-
-    Parameters
-    ----------
-    D_true, D_pred : as for :func:`chebyshev_distance`
+    Infinite if a label with a positive degree is predicted with degree 0. Mean over instances;
+    parameters as in :func:`chebyshev_distance`.
 
     Examples
     --------
@@ -286,9 +261,7 @@ def kullback_leibler_divergence(D_true: ArrayLike, D_pred: ArrayLike) -> float:
 def cosine_similarity(D_true: ArrayLike, D_pred: ArrayLike) -> float:
     """Cosine of the angle between two distributions, as a mean over instances. Higher is better.
 
-    Parameters
-    ----------
-    D_true, D_pred : as for :func:`chebyshev_distance`
+    Parameters as in :func:`chebyshev_distance`.
 
     Examples
     --------
@@ -304,9 +277,7 @@ def cosine_similarity(D_true: ArrayLike, D_pred: ArrayLike) -> float:
 def intersection_similarity(D_true: ArrayLike, D_pred: ArrayLike) -> float:
     """Sum of the smaller of both degrees, as a mean over instances. Higher is better.
 
-    Parameters
-    ----------
-    D_true, D_pred : as for :func:`chebyshev_distance`
+    Parameters as in :func:`chebyshev_distance`.
 
     Examples
     --------
@@ -321,9 +292,7 @@ def intersection_similarity(D_true: ArrayLike, D_pred: ArrayLike) -> float:
 def evaluate_distributions(D_true: ArrayLike, D_pred: ArrayLike) -> dict[str, float]:
     """The six usual measures of predicted label distributions: four distances, two similarities.
 
-    Parameters
-    ----------
-    D_true, D_pred : as for :func:`chebyshev_distance`
+    Parameters as in :func:`chebyshev_distance`.
 
     Examples
     --------

@@ -35,12 +35,12 @@ class Reduction(MetaEstimatorMixin, GradedClassifier):
     have label l to at least grade g?". A reduction groups them into multi-label problems:
 
     ``_split(cuts)``
-        a list of 0/1 matrices (n, questions).
+        returns a list of 0/1 matrices (n, questions).
     ``_join(parts)``
-        the same way back: probabilities (n, questions) of each problem to (n, q, m - 1).
+        is its inverse: from probabilities (n, questions) of each problem to (n, q, m - 1).
     ``_around(classifier)``
-        the multi-label learner that is put around a classifier of one label: by default one for
-        each label, and a second layer that sees their scores for all labels.
+        wraps a classifier of one label into a multi-label learner: by default one model per
+        label, and a second layer that sees their scores for all labels.
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -48,7 +48,6 @@ class Reduction(MetaEstimatorMixin, GradedClassifier):
         **GRADED,
         "n_jobs": [None, Integral],
     }
-
     _fitted: ClassVar[Declared] = {
         "estimators_": values(None, optional=True),  # none are needed for a single grade
         "allow_nan_": flag(),
@@ -82,10 +81,6 @@ class Reduction(MetaEstimatorMixin, GradedClassifier):
         **params : dict
             ``sample_weight`` for the estimator's ``fit``. Under
             ``sklearn.set_config(enable_metadata_routing=True)`` whatever ``estimator`` requests.
-
-        Returns
-        -------
-        self
         """
         X, cuts = self._validate_fit(X, y)
         self.allow_nan_ = bool(get_tags(self.estimator).input_tags.allow_nan)
@@ -100,7 +95,11 @@ class Reduction(MetaEstimatorMixin, GradedClassifier):
         )
 
     def _learner(self) -> Any:
-        return self.estimator if is_multilabel(self.estimator) else self._around(self.estimator)
+        last = self.estimator
+        while isinstance(last, Pipeline):
+            last = last.steps[-1][1]
+        ours = isinstance(last, MultiLabelClassifier)
+        return self.estimator if ours else self._around(self.estimator)
 
     def _routed(self, params: dict[str, Any]) -> dict[str, Any]:
         """Parameters for the learner's ``fit`` beside X and y."""
@@ -184,8 +183,8 @@ class VerticalReduction(Reduction):
 
     Notes
     -----
-    Frank and Hall take the differences of the probabilities as they come, and negative ones may
-    occur; here the cumulative probabilities are made consistent first.
+    In the method of Frank and Hall, differences of the probabilities may be negative; here the
+    cumulative probabilities are made consistent first.
 
     References
     ----------
@@ -220,8 +219,7 @@ class HorizontalReduction(Reduction):
     """Horizontal reduction: a multi-label problem for each grade, "which labels have at least g?".
 
     The label sets of different grades are learned separately, so a label may be predicted for a
-    high grade and not for a lower one; the cumulative probabilities are made consistent afterwards
-    (:func:`~plurilabel.graded.consistent`).
+    high grade but not for a lower one; :func:`~plurilabel.graded.consistent` corrects this.
 
     Parameters
     ----------
@@ -323,13 +321,6 @@ class CombinedReduction(Reduction):
 
     def _join(self, parts: list[NDArray[np.floating]]) -> NDArray[np.floating]:
         return parts[0].reshape(len(parts[0]), self.n_labels_, -1)
-
-
-def is_multilabel(estimator: Any) -> bool:
-    """Whether an estimator is a multi-label learner of the library, or a pipeline to one."""
-    if isinstance(estimator, Pipeline):
-        return is_multilabel(estimator.steps[-1][1])
-    return isinstance(estimator, MultiLabelClassifier)
 
 
 def _probabilities(model: Any, X: Any) -> NDArray[np.floating]:

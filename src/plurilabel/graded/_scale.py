@@ -15,7 +15,7 @@ from plurilabel._core.blocks import is_missing, refuse_masked
 
 
 class Grades(NamedTuple):
-    """Grades that have been checked."""
+    """Validated grades."""
 
     ranks: NDArray[np.intp]  # (n, q): places on the scale, 0 for the lowest grade
     scale: NDArray[Any]  # (m,): the grades, the lowest first
@@ -73,7 +73,7 @@ def _ordered_categories(y: Any, names: list[str] | None, name: str) -> list[Any]
     if names is None:
         columns: dict[str, Any] = {name: y} if hasattr(y, "dtype") else {}
     else:
-        # By its place: names may occur twice in a frame of pandas.
+        # by position: a frame of pandas may have a name twice
         by_place = y.iloc if hasattr(y, "iloc") else y
         columns = {key: by_place[:, j] for j, key in enumerate(names)}
     found: dict[str, list[Any] | None] = {}
@@ -95,7 +95,7 @@ def _ordered_categories(y: Any, names: list[str] | None, name: str) -> list[Any]
 
 
 def _integers(values: NDArray[Any], name: str) -> NDArray[np.int64]:
-    """Grades without a scale: integers, in whatever type they come."""
+    """Grades without a scale, which must be integers of any type."""
     if values.dtype == object:
         try:
             values = values.astype(np.float64)
@@ -142,9 +142,8 @@ def _places(table: NDArray[Any], scale: NDArray[Any], name: str) -> NDArray[np.i
         strange = table[i, j].item() if isinstance(table[i, j], np.generic) else table[i, j]
         what = "NaN" if strange is None or strange != strange else repr(strange)
         shown = ", ".join(map(str, scale[:8])) + (", ..." if len(scale) > 8 else "")
-        raise ValueError(
-            f"{name} must hold only the grades {shown}, got {what} in {_place((i, j))}"
-        )
+        got = f"{what} in {_place((i, j))}"
+        raise ValueError(f"{name} must hold only the grades {shown}, got {got}")
     return ranks
 
 
@@ -154,12 +153,11 @@ def at_least(ranks: NDArray[np.intp], m: int) -> NDArray[np.int8]:
 
 
 def consistent(cumulative: ArrayLike) -> NDArray[np.float64]:
-    """The nearest cumulative probabilities that never rise with the grade.
+    """The nearest cumulative probabilities that never increase with the grade.
 
-    P(grade at least g) cannot grow with g, but the estimates of models trained separately for each
-    g may. The antitonic regression of each row is the nearest in squared distance that does not.
-    Since the truth, ones and then zeros, does not rise either, the squared error of the
-    probabilities never increases.
+    P(grade at least g) cannot grow with g, but estimates of separate models may. The antitonic
+    regression of each row is the nearest non-increasing sequence in squared distance. It never
+    increases the squared error, since the truth, ones and then zeros, does not increase either.
 
     Parameters
     ----------
@@ -176,14 +174,10 @@ def consistent(cumulative: ArrayLike) -> NDArray[np.float64]:
     if fixed.ndim == 0:
         raise ValueError("cumulative must be an array (..., m - 1), got a number")
     rises = (np.diff(fixed, axis=-1) > 0).any(axis=-1)
-    if rises.any():
-        fixed[rises] = _antitonic(fixed[rises])
-    return fixed
-
-
-def _antitonic(C: NDArray[np.float64]) -> NDArray[np.float64]:
-    """All rows at once: min over a <= g of max over b >= g of the mean of C[a..b]."""
-    size = C.shape[-1]
+    if not rises.any():
+        return fixed
+    # all rows at once: min over a <= g of max over b >= g of the mean of C[a..b]
+    C, size = fixed[rises], fixed.shape[-1]
     sums = np.concatenate([np.zeros((len(C), 1)), C.cumsum(axis=-1)], axis=-1)
     result = np.full_like(C, np.inf)
     for a in range(size):
@@ -192,4 +186,5 @@ def _antitonic(C: NDArray[np.float64]) -> NDArray[np.float64]:
         result[:, a:] = np.minimum(result[:, a:], largest)
     # rounding must neither undo the order nor leave the range of the estimates
     result = np.clip(result, C.min(axis=1, keepdims=True), C.max(axis=1, keepdims=True))
-    return np.minimum.accumulate(result, axis=-1)
+    fixed[rises] = np.minimum.accumulate(result, axis=-1)
+    return fixed

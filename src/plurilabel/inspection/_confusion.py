@@ -1,4 +1,4 @@
-"""Which labels are predicted instead of which."""
+"""Confusion between labels."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NOTHING = "(nothing instead)"
 
 
 class LabelConfusionDisplay(Display):
-    """Confusion between labels: what is predicted where a true label is missed.
+    """Confusion between labels: what is predicted when a true label is missed.
 
     As an instance may have several labels, the rows of a multi-label confusion matrix need not
     sum to one. Here the row of a true label a shows, as shares of the instances with a:
@@ -39,8 +39,7 @@ class LabelConfusionDisplay(Display):
     Attributes
     ----------
     share_ : array of shape (labels shown, labels shown + 1)
-    ax_ : matplotlib Axes
-    figure_ : matplotlib Figure
+    ax_, figure_ : matplotlib Axes and Figure
 
     Examples
     --------
@@ -59,12 +58,8 @@ class LabelConfusionDisplay(Display):
     def from_estimator(cls, estimator: Any, X: Any, Y: Any, **options: Any) -> Self:
         """Predict the labels of X and plot what is predicted instead of the true labels Y.
 
-        Parameters
-        ----------
-        estimator : fitted classifier, or a saved model
-        X, Y : input of the estimator, and its true labels
-        **options
-            As for :meth:`from_predictions`.
+        ``estimator`` is a fitted classifier or a saved model; ``options`` are those of
+        :meth:`from_predictions`.
         """
         Y, Z, names = _display.predicted(estimator, X, Y, options.pop("label_names", None))
         return cls.from_predictions(Y, Z, label_names=names, **options)
@@ -90,10 +85,6 @@ class LabelConfusionDisplay(Display):
             Number of labels to show, the most frequent ones.
         ax : matplotlib Axes, default=None
             Where to draw; by default in a new figure.
-
-        Returns
-        -------
-        LabelConfusionDisplay
         """
         Y, Z = _display.label_arrays(Y_true, Y_pred)
         missed, wrong = (Y & ~Z).astype(np.float64), (Z & ~Y).astype(np.float64)

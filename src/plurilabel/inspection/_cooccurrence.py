@@ -31,8 +31,7 @@ class CooccurrenceDisplay(Display):
     share_ : array of shape (labels shown, labels shown)
         In row a and column b, the share of the instances with label a that have label b. NaN on
         the diagonal.
-    ax_ : matplotlib Axes
-    figure_ : matplotlib Figure
+    ax_, figure_ : matplotlib Axes and Figure
 
     Examples
     --------
@@ -50,12 +49,8 @@ class CooccurrenceDisplay(Display):
     def from_estimator(cls, estimator: Any, X: Any, **options: Any) -> Self:
         """Predict the labels of X and plot which occur together.
 
-        Parameters
-        ----------
-        estimator : fitted classifier, or a saved model
-        X : input of the estimator
-        **options
-            As for :meth:`from_predictions`.
+        ``estimator`` is a fitted classifier or a saved model; ``options`` are those of
+        :meth:`from_predictions`.
         """
         _, Z, names = _display.predicted(estimator, X, None, options.pop("label_names", None))
         return cls.from_predictions(Z, label_names=names, **options)
@@ -80,10 +75,6 @@ class CooccurrenceDisplay(Display):
             Number of labels to show, the most frequent ones.
         ax : matplotlib Axes, default=None
             Where to draw; by default in a new figure.
-
-        Returns
-        -------
-        CooccurrenceDisplay
         """
         found = describe(Y, label_names=label_names)
         return cls(found.cooccurrence, found.label_names).plot(max_labels=max_labels, ax=ax)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Sequence
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -55,13 +54,8 @@ def axes(ax: Axes | None, size: tuple[float, float], who: str) -> Axes:
     return ax
 
 
-# input ----------------------------------------------------------------------------------------
-
-
-def names_of(
-    label_names: Sequence[str] | None, Y: Any, q: int, estimator: Any = None
-) -> tuple[str, ...]:
-    """Label names: as given, of a data frame, of a fitted learner, or numbered."""
+def names_of(label_names: Any, Y: Any, q: int, estimator: Any = None) -> tuple[str, ...]:
+    """Label names: as given, or from a data frame or fitted learner, or numbered."""
     names: Any = column_names(Y) if label_names is None else label_names
     if names is None and len(known := getattr(estimator, "label_names_", ())) == q:
         names = known
@@ -80,9 +74,7 @@ def opened(estimator: Any, X: Any, Y: Any, label_names: Any) -> tuple[Any, Any, 
     return estimator, X, in_order(Y, known), label_names
 
 
-def predicted(
-    estimator: Any, X: Any, Y: Any, label_names: Any
-) -> tuple[Any, Any, tuple[str, ...]]:
+def predicted(estimator: Any, X: Any, Y: Any, label_names: Any) -> tuple[Any, Any, Sequence[str]]:
     """True labels in the order of the estimator, predicted labels, and their names."""
     estimator, X, Y, label_names = opened(estimator, X, Y, label_names)
     Z = estimator.predict(X)
@@ -138,9 +130,6 @@ def most_frequent(counts: Array, most: int) -> NDArray[np.intp]:
     return np.argsort(-counts, kind="stable")[:most]
 
 
-# names ----------------------------------------------------------------------------------------
-
-
 def shown_names(names: Sequence[str]) -> list[str]:
     """Short names in which matplotlib finds no mathematics."""
     short = (_with_both_ends(printable(" ".join(name.split()))) for name in names)
@@ -172,25 +161,18 @@ def name_inches(names: Sequence[str], size: float = 8) -> float:
 def _fonts(names: Sequence[str]) -> list[str]:
     """The default font families, and those with East Asian letters if a name has any."""
     import matplotlib as mpl
-
-    usual = list(mpl.rcParams["font.family"])
-    wide = any(unicodedata.east_asian_width(letter) in "WF" for name in names for letter in name)
-    return [*usual, *(font for font in _EAST_ASIAN if wide and font in _installed())]
-
-
-@cache
-def _installed() -> frozenset[str]:
     from matplotlib.font_manager import fontManager
 
-    return frozenset(font.name for font in fontManager.ttflist)
+    usual = list(mpl.rcParams["font.family"])
+    if not any(unicodedata.east_asian_width(letter) in "WF" for name in names for letter in name):
+        return usual
+    installed = {font.name for font in fontManager.ttflist}
+    return [*usual, *(font for font in _EAST_ASIAN if font in installed)]
 
 
 def how_many(shown: int, labels: int) -> str:
     """A note on the labels that are not shown."""
     return "" if shown == labels else f"\n({shown} most frequent of {labels:,} labels)"
-
-
-# matrices -------------------------------------------------------------------------------------
 
 
 def heat(ax: Axes, values: Array, rows: Sequence[str], columns: Sequence[str], title: str) -> None:

@@ -37,8 +37,7 @@ class InstanceScoresDisplay(Display):
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-    figure_ : matplotlib Figure
+    ax_, figure_ : matplotlib Axes and Figure
 
     Examples
     --------
@@ -107,10 +106,6 @@ class InstanceScoresDisplay(Display):
             Number of labels to show, those with the highest scores.
         ax : matplotlib Axes, default=None
             Where to draw; by default in a new figure.
-
-        Returns
-        -------
-        InstanceScoresDisplay
         """
         names = column_names(scores)
         y_true, y_pred = _display.in_order(y_true, names), _display.in_order(y_pred, names)

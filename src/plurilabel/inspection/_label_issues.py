@@ -361,14 +361,5 @@ def find_label_issues(
         has = votes[rows, labels].astype(np.intp)
         told = np.broadcast_to(known, votes.shape)[rows, labels].astype(np.intp)
         agreeing = np.where(y, has, told - has)
-    return LabelIssues(
-        rows=rows,
-        labels=labels,
-        given=y,
-        quality=quality[rows, labels],
-        scores=p[rows, labels],
-        agreeing=agreeing,
-        n_neighbors=k,
-        label_names=names,
-        shape=given.shape,
-    )
+    found = rows, labels, y, quality[rows, labels], p[rows, labels], agreeing
+    return LabelIssues(*found, n_neighbors=k, label_names=names, shape=given.shape)

@@ -32,8 +32,7 @@ class LabelScoresDisplay(Display):
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-    figure_ : matplotlib Figure
+    ax_, figure_ : matplotlib Axes and Figure
 
     Examples
     --------
@@ -56,12 +55,8 @@ class LabelScoresDisplay(Display):
     def from_estimator(cls, estimator: Any, X: Any, Y: Any, **options: Any) -> Self:
         """Predict the labels of X and plot measures of them against the true labels Y.
 
-        Parameters
-        ----------
-        estimator : fitted classifier, or a saved model
-        X, Y : input of the estimator, and its true labels
-        **options
-            As for :meth:`from_predictions`.
+        ``estimator`` is a fitted classifier or a saved model; ``options`` are those of
+        :meth:`from_predictions`.
         """
         Y, Z, names = _display.predicted(estimator, X, Y, options.pop("label_names", None))
         return cls.from_predictions(Y, Z, label_names=names, **options)
@@ -90,16 +85,11 @@ class LabelScoresDisplay(Display):
             Number of labels to show, the most frequent ones.
         ax : matplotlib Axes, default=None
             Where to draw; by default in a new figure.
-
-        Returns
-        -------
-        LabelScoresDisplay
         """
         measures = [measures] if isinstance(measures, str) else list(measures)
         if not 1 <= len(measures) <= 3 or not set(measures) <= set(MEASURES):
-            raise ValueError(
-                f"measures must be one to three of {', '.join(MEASURES)}, got {measures}"
-            )
+            known = ", ".join(MEASURES)
+            raise ValueError(f"measures must be one to three of {known}, got {measures}")
         Y, Z = _display.label_arrays(Y_true, Y_pred)
         table = per_label(Y, labels=Z)
         names = _display.names_of(label_names, Y_true, Y.shape[1])

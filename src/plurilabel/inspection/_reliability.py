@@ -37,8 +37,7 @@ class ReliabilityDisplay(Display):
     ----------
     expected_error : float
         Expected calibration error: the mean distance from the diagonal, weighted by counts.
-    ax_ : matplotlib Axes
-    figure_ : matplotlib Figure
+    ax_, figure_ : matplotlib Axes and Figure
 
     Examples
     --------
@@ -65,12 +64,8 @@ class ReliabilityDisplay(Display):
     def from_estimator(cls, estimator: Any, X: Any, Y: Any, **options: Any) -> Self:
         """Predict the probabilities of X and plot them against the true labels Y.
 
-        Parameters
-        ----------
-        estimator : fitted classifier with ``predict_proba``, or a saved model
-        X, Y : input of the estimator, and its true labels
-        **options
-            As for :meth:`from_predictions`.
+        ``estimator`` is a fitted classifier with ``predict_proba`` or a saved model; ``options``
+        are those of :meth:`from_predictions`.
         """
         if not hasattr(estimator, "predict_proba"):
             raise ValueError(f"estimator must have predict_proba, got {type(estimator).__name__}")
@@ -106,34 +101,25 @@ class ReliabilityDisplay(Display):
             By default those of the data frame or the estimator.
         ax : matplotlib Axes, default=None
             Where to draw; by default in a new figure.
-
-        Returns
-        -------
-        ReliabilityDisplay
         """
         Y, P, title = _display.scored(Y_true, proba, "proba", label, label_names)
         if P.min() < 0 or P.max() > 1:
-            raise ValueError(
-                f"proba must be between 0 and 1, got values from {P.min():g} to {P.max():g}"
-            )
+            raise ValueError(f"proba must be from 0 to 1, got {P.min():g} to {P.max():g}")
         if n_bins < 2:
             raise ValueError(f"n_bins must be at least 2, got {n_bins}")
         y, p = Y.ravel().astype(np.float64), P.ravel().astype(np.float64)
         place = np.minimum((p * n_bins).astype(np.intp), n_bins - 1)
         counts = np.bincount(place, minlength=n_bins)
         used = counts > 0
-        predicted, observed = (
-            np.bincount(place, part, n_bins)[used] / counts[used] for part in (p, y)
-        )
-        return cls(predicted, observed, counts[used], title or "all labels").plot(ax=ax)
+        counts = counts[used]
+        mean, share = (np.bincount(place, part, n_bins)[used] / counts for part in (p, y))
+        return cls(mean, share, counts, title or "all labels").plot(ax=ax)
 
     def plot(self, *, ax: Axes | None = None) -> Self:
         """Draw in ``ax``, or in a new figure."""
         ax = self._begin(ax, (5.2, 4.8))
-        share = self.counts / self.counts.sum()
-        ax.bar(
-            self.predicted, share, width=0.04, color=GRAY, alpha=0.4, label="share of predictions"
-        )
+        share, label = self.counts / self.counts.sum(), "share of predictions"
+        ax.bar(self.predicted, share, width=0.04, color=GRAY, alpha=0.4, label=label)
         ax.plot([0, 1], [0, 1], color=GRAY, linewidth=1, linestyle=(0, (4, 4)))
         ax.plot(self.predicted, self.observed, "o-", color=BLUE, markersize=5, label="observed")
         ax.set(xlim=(-0.03, 1.03), ylim=(-0.03, 1.03))

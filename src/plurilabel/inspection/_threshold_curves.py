@@ -48,10 +48,6 @@ def plot_threshold_curves(
     ax : matplotlib Axes, optional
         Where to draw; by default in a new figure.
 
-    Returns
-    -------
-    matplotlib Axes
-
     Examples
     --------
     >>> from plurilabel.inspection import plot_threshold_curves
@@ -114,7 +110,7 @@ class Curve:
 
 
 def _at_most(values: Array, most: int) -> Array:
-    """Evenly spaced entries, where there are more than any screen can show."""
+    """At most this many evenly spaced entries."""
     return values[np.linspace(0, len(values) - 1, min(most, len(values))).astype(int)]
 
 
@@ -138,8 +134,7 @@ class PrecisionRecallThresholdDisplay(Display):
     ----------
     best_cut : float
         The highest cut with the best F1.
-    ax_ : matplotlib Axes
-    figure_ : matplotlib Figure
+    ax_, figure_ : matplotlib Axes and Figure
 
     Examples
     --------
@@ -168,12 +163,8 @@ class PrecisionRecallThresholdDisplay(Display):
     def from_estimator(cls, estimator: Any, X: Any, Y: Any, **options: Any) -> Self:
         """Score X, and plot precision and recall of the true labels Y over all cuts.
 
-        Parameters
-        ----------
-        estimator : fitted classifier with ``predict_proba`` or ``decision_function``, or a model
-        X, Y : input of the estimator, and its true labels
-        **options
-            As for :meth:`from_predictions`.
+        ``estimator`` is a fitted classifier with scores or a saved model; ``options`` are those
+        of :meth:`from_predictions`.
         """
         names = options.pop("label_names", None)
         estimator, X, Y, names = _display.opened(estimator, X, Y, names)
@@ -210,10 +201,6 @@ class PrecisionRecallThresholdDisplay(Display):
             A cut to mark, such as 0.5.
         ax : matplotlib Axes, default=None
             Where to draw; by default in a new figure.
-
-        Returns
-        -------
-        PrecisionRecallThresholdDisplay
         """
         Y, S, title = _display.scored(Y_true, scores, "scores", label, label_names)
         Y, S = Y.astype(bool), S.astype(np.float64)

@@ -120,10 +120,7 @@ def stratified_split(
 
 
 def _parts(
-    Y: sparse.csr_array,
-    sizes: list[int],
-    group: NDArray[np.intp] | None,
-    random_state: np.random.RandomState,
+    Y: sparse.csr_array, sizes: list[int], group: Any, random_state: np.random.RandomState
 ) -> list[NDArray[np.intp]]:
     """Row numbers of each part, in random order."""
     n = Y.shape[0]
@@ -141,7 +138,7 @@ def _parts(
         if len(found) == 0:
             raise ValueError(
                 f"groups must be small enough for parts of {sizes} rows, but none of the "
-                f"{group.max() + 1} groups fits part {j}"  # type: ignore[union-attr]
+                f"{group.max() + 1} groups fits part {j}"
             )
     return parts
 
@@ -165,8 +162,9 @@ def part_sizes(
     if sum(rows) > n:
         raise ValueError(f"{together} must add up to at most the {n} rows, got {tuple(sizes)}")
     if min(rows) < 1:
-        problem = f"{together} must give each part at least one of the {n} rows"
-        raise ValueError(f"{problem}, got {tuple(sizes)}")
+        raise ValueError(
+            f"{together} must give each part at least one of the {n} rows, got {tuple(sizes)}"
+        )
     return rows
 
 

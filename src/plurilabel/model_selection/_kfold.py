@@ -112,13 +112,7 @@ class RepeatedIterativeStratifiedKFold(RepeatedKFold):
     [[2, 2], [2, 2], [2, 2], [2, 2], [2, 2], [2, 2]]
     """
 
-    def __init__(
-        self,
-        *,
-        n_splits: int = 5,
-        n_repeats: int = 10,
-        random_state: int | np.random.RandomState | None = None,
-    ) -> None:
+    def __init__(self, *, n_splits: int = 5, n_repeats: int = 10, random_state: Any = None):
         super().__init__(n_splits=n_splits, n_repeats=n_repeats, random_state=random_state)
         self.cv = IterativeStratifiedKFold
 

@@ -46,7 +46,12 @@ def splits_by(
         check_consistent_length(groups, np.empty(n))
     if cv is None or isinstance(cv, Integral):
         folds = 5 if cv is None else int(cv)
-        _check_number(folds, n, groups)
+        if folds < 2:
+            raise ValueError(f"cv must be at least 2 folds, got {folds}")
+        if folds > n:
+            raise ValueError(f"cv must be at most n_samples={n}, the number of rows, got {folds}")
+        if groups is not None and folds > (found := int(groups.max()) + 1):
+            raise ValueError(f"cv must be at most the number of groups, {found}, got {folds}")
         shuffled = {"shuffle": random_state is not None, "random_state": random_state}
         kind = KFold if groups is None and not stratify else IterativeStratifiedKFold
         splitter = kind(folds, **shuffled)
@@ -87,15 +92,6 @@ def held_out_rows(
 def _rows(given: Any) -> NDArray[np.intp]:
     rows = np.asarray(given)
     return np.flatnonzero(rows) if rows.dtype == bool else rows.astype(np.intp)
-
-
-def _check_number(folds: int, n: int, groups: Any) -> None:
-    if folds < 2:
-        raise ValueError(f"cv must be at least 2 folds, got {folds}")
-    if folds > n:
-        raise ValueError(f"cv must be at most n_samples={n}, the number of rows, got {folds}")
-    if groups is not None and folds > (found := int(groups.max()) + 1):
-        raise ValueError(f"cv must be at most the number of groups, {found}, got {folds}")
 
 
 def _check_pairs(pairs: list[Split], n: int, groups: Any) -> None:

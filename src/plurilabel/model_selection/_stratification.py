@@ -27,6 +27,7 @@ from plurilabel._core.blocks import csr_of_rows
 from plurilabel._core.soft import soft_or_hard
 from plurilabel._core.unknown import known_part
 
+Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.intp]
 _ROUNDING = 1e-12
 
@@ -67,9 +68,7 @@ def group_numbers(groups: Any) -> NDArray[np.intp]:
         raise ValueError(message) from None
 
 
-def deal_rows(
-    Y: sparse.csr_array, sizes: Ints, random_state: np.random.RandomState | None = None
-) -> Ints:
+def deal_rows(Y: sparse.csr_array, sizes: Ints, random_state: Any = None) -> Ints:
     """Part of each row of Y (n, q), in canonical CSR; the sizes of the parts sum to n.
 
     Without ``random_state``, rows with equal label sets are dealt in order.
@@ -85,11 +84,7 @@ def deal_rows(
 
 
 def deal_block(
-    Y: sparse.csr_array,
-    sizes: Ints,
-    weight: NDArray[np.float64],
-    got: Ints,
-    random_state: np.random.RandomState | None = None,
+    Y: sparse.csr_array, sizes: Ints, weight: Floats, got: Ints, random_state: Any = None
 ) -> Ints:
     """Part of each row of a block, where the parts already have some rows.
 
@@ -197,12 +192,7 @@ def _cycle(sizes: Ints, most: int) -> Ints:
 
 
 def _deal_one_by_one(
-    sets: sparse.csr_array,
-    count: Ints,
-    weight: NDArray[np.float64],
-    got: Ints,
-    sizes: Ints,
-    filled: Ints,
+    sets: sparse.csr_array, count: Ints, weight: Floats, got: Ints, sizes: Ints, filled: Ints
 ) -> list[int]:
     """Parts of ``count[s]`` rows with label set s, set by set."""
     # For the few numbers of a row, lists are several times faster than arrays.
@@ -232,11 +222,7 @@ def _deal_one_by_one(
 
 
 def _exchange(
-    Y: sparse.csr_array,
-    number: NDArray[np.uint64],
-    key: NDArray[np.uint64],
-    sizes: Ints,
-    part: Ints,
+    Y: sparse.csr_array, number: NDArray[Any], key: NDArray[Any], sizes: Ints, part: Ints
 ) -> None:
     """Exchange rows that differ in one label if that makes the label more even, in place."""
     # Other labels and sizes do not change. The last rows had to go where there was room, so a few
@@ -268,10 +254,7 @@ def _runs(start: Ints, length: Ints) -> Ints:
 
 
 def deal_groups(
-    Y: sparse.csr_array,
-    group: Ints,
-    shares: NDArray[np.float64],
-    random_state: np.random.RandomState | None = None,
+    Y: sparse.csr_array, group: Ints, shares: Floats, random_state: Any = None
 ) -> Ints:
     """Part of each row, with about the given shares of rows and without splitting a group.
 

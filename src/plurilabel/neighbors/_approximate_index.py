@@ -80,10 +80,6 @@ class ApproximateIndex(AllOrNothing, BaseEstimator):
         ----------
         X : array-like or sparse matrix of shape (n, d)
         y : ignored
-
-        Returns
-        -------
-        self
         """
         check_params(self)
         try:
@@ -110,10 +106,7 @@ class ApproximateIndex(AllOrNothing, BaseEstimator):
         return self
 
     def kneighbors(
-        self,
-        X: ArrayLike | None = None,
-        n_neighbors: int | None = None,
-        return_distance: bool = True,
+        self, X: Any = None, n_neighbors: int | None = None, return_distance: bool = True
     ) -> Neighbors | NDArray[np.int64]:
         """Find near training points.
 

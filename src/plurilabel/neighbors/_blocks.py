@@ -16,7 +16,7 @@ import threading
 from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,13 +43,7 @@ from plurilabel.neighbors._engines import (
     threads,
     without_self,
 )
-from plurilabel.neighbors._products import (
-    Operand,
-    all_products,
-    below,
-    smallest,
-    smallest_across,
-)
+from plurilabel.neighbors._products import Operand, all_products, below, smallest, smallest_across
 
 FEW = 256  # points up to which float64 costs less than testing whether float32 suffices
 
@@ -106,9 +100,7 @@ class Across:
     estimates of the distances of neighbours: points with similar distances are kept together.
     """
 
-    def __init__(
-        self, formula: Formula, first: Points, far: Any = None, rounded: Rounded | None = None
-    ):
+    def __init__(self, formula: Formula, first: Points, far: Any = None, rounded: Any = None):
         self.formula, self.first = formula, first
         self.rounded = Rounded.for_points(first) if rounded is None else rounded
         n = first.shape[0]
@@ -215,18 +207,14 @@ class WholeBlocks(Engine):
         if whole.grain > 1 and others > K:
             last = squared[:, -1] * whole.factor + (own + indices[:, [-1]] // whole.grain)[:, 0]
             again = np.flatnonzero(last >= bounds)
-            if len(again):
-                distances[again], indices[again] = self._finely(Q, again, k, run)
+            if len(again):  # with a key for each index
+                fine = WholeBlocks(self.X, cast(Whole, Whole.for_points(self.X, np.float64)))
+                if Q is not None:
+                    found = fine.neighbors(Q[again], k, run)
+                else:
+                    found = without_self(*fine.neighbors(self.X[again], k + 1, run), again)
+                distances[again], indices[again] = found
         return distances, indices
-
-    def _finely(self, Q: Points | None, again: Integers, k: int, run: Run) -> Neighbors:
-        """Search rows again with a key for each index."""
-        whole = Whole.for_points(self.X, np.float64)
-        assert whole is not None
-        fine = WholeBlocks(self.X, whole)
-        if Q is not None:
-            return fine.neighbors(Q[again], k, run)
-        return without_self(*fine.neighbors(self.X[again], k + 1, run), again)
 
 
 @dataclass(frozen=True)
@@ -331,9 +319,7 @@ class Rounded(Frame):
             largest = max(largest, float(x.max(initial=0.0)), -float(x.min(initial=0.0)))
         return largest
 
-    def operand(
-        self, X: Points, order: Integers | None = None, out: NDArray[Any] | None = None
-    ) -> Operand:
+    def operand(self, X: Points, order: Integers | None = None, out: Any = None) -> Operand:
         """Points as rows of a product, in another order if one is given."""
         relative, absolute = self.errors(X.shape[1])
         rows = self.rows(X, lambda h, _: h * (1 - relative) - absolute, order, out)
@@ -433,13 +419,10 @@ def _middle(X: Points) -> Floats | None:
 
 def _parts(X: Points) -> list[slice]:
     """Slices of rows that fit into the cache."""
-    return slices(X.shape[0], _step(X))
-
-
-def _step(X: Points) -> int:
-    return max(1, (1 << 16) // max(X.shape[1], 1))
+    return slices(X.shape[0], max(1, (1 << 16) // max(X.shape[1], 1)))
 
 
 def _room(X: Points, dtype: Any = np.float64) -> NDArray[Any]:
     """Memory for any of the parts: allocating it for each costs more than its use."""
-    return np.empty((min(_step(X), X.shape[0]), X.shape[1]), dtype=dtype)
+    rows = max((part.stop - part.start for part in _parts(X)), default=0)
+    return np.empty((rows, X.shape[1]), dtype=dtype)

@@ -12,7 +12,7 @@ from threading import Lock
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.metrics import pairwise_distances
@@ -173,10 +173,6 @@ class ExactIndex(AllOrNothing, BaseEstimator):
             A tensor on a GPU, of torch or any library with ``__dlpack__``, is searched there by
             Euclidean or cosine distance; other tensors are copied to main memory first.
         y : ignored
-
-        Returns
-        -------
-        self
         """
         check_params(self)
         if (there := self._on_a_gpu(X, reset=True)) is not None:
@@ -205,10 +201,6 @@ class ExactIndex(AllOrNothing, BaseEstimator):
         ----------
         X : array-like or sparse matrix of shape (n_new, d)
         y : ignored
-
-        Returns
-        -------
-        self
         """
         if not hasattr(self, "points_"):
             return self.fit(X, y)
@@ -224,10 +216,6 @@ class ExactIndex(AllOrNothing, BaseEstimator):
         Parameters
         ----------
         indices : array-like of int
-
-        Returns
-        -------
-        self
         """
         check_is_fitted(self)
         stay = rows_without(n := self.n_samples_fit_, indices)
@@ -394,18 +382,15 @@ class ExactIndex(AllOrNothing, BaseEstimator):
         with threads(self.n_jobs) as run:
             search = self._engine.neighbors if Q is None else self._search
             distances, indices = search(Q, k, run)
-        if self._engine.formula is None:
-            self._check_defined(distances, "X" if X is not None else "the training points")
-        return (distances, indices) if return_distance else indices
-
-    def _check_defined(self, distances: NDArray[np.float64], whose: str) -> None:
-        row, k = int(np.argmax(np.isnan(distances[:, -1]))), distances.shape[1]
-        if (defined := int((~np.isnan(distances[row])).sum())) < k:
+        if self._engine.formula is None and (bad := np.isnan(distances[:, -1])).any():
+            row, whose = int(np.argmax(bad)), "X" if X is not None else "the training points"
+            defined = int((~np.isnan(distances[row])).sum())
             metric, n = getattr(self.metric, "__name__", self.metric), self.n_samples_fit_
             raise ValueError(
                 f"metric {metric!r} is NaN between row {row} of {whose} and all but {defined} of "
                 f"the {n} training instances: too few are left for n_neighbors={k}"
             )
+        return (distances, indices) if return_distance else indices
 
     def _search(self, Q: Points, k: int, run: Run) -> Neighbors:
         if not isinstance(self.points_, np.ndarray):
@@ -463,23 +448,15 @@ def are_multiplied(formula: Formula, X: Points) -> bool:
 
 
 def _fastest(formula: Formula, X: Points) -> str:
-    if isinstance(X, np.ndarray) and _tree_pays(formula, X):
-        return "tree"
-    return "blocks" if formula.p == 2 else "brute"
-
-
-def _tree_pays(formula: Formula, X: NDArray[Any]) -> bool:
-    """Whether a k-d tree is faster; measured on normal data against products and brute force."""
-    # more features need more points, and many duplicates slow a tree down
-    n, d = X.shape
-    if formula.p == 2:
-        enough = np.log(n / 150) >= d * np.log(2.25)
-    else:
-        enough = n >= 1000 and d <= 10
-    if not enough:
-        return False
-    some = X[np.linspace(0, n - 1, min(n, 1000)).astype(int)]
-    return len(np.unique(some, axis=0)) > len(some) / 2
+    """The fastest engine, measured on normal data."""
+    # for a k-d tree, more features need more points, and many duplicates slow it down
+    (n, d), squares = X.shape, formula.p == 2
+    enough = np.log(n / 150) >= d * np.log(2.25) if squares else n >= 1000 and d <= 10
+    if enough and isinstance(X, np.ndarray):
+        some = X[np.linspace(0, n - 1, min(n, 1000)).astype(int)]
+        if len(np.unique(some, axis=0)) > len(some) / 2:
+            return "tree"
+    return "blocks" if squares else "brute"
 
 
 def how_many(n_neighbors: int | None, n: int, *, own: bool) -> int:
@@ -500,15 +477,12 @@ def validate_points(index: Any, X: Any, *, reset: bool) -> Points:
     X = on_host(X)
     refuse_masked(X, "X")
     refuse_dates(X, "X")
-    checked = validate_data(
-        index,
-        X,
-        reset=reset,
-        accept_sparse=False if index.metric == "precomputed" else "csr",
-        dtype=[np.float64, np.float32],
-        order="C",
-        ensure_all_finite="allow-nan" if index.metric == "nan_euclidean" else True,
-    )
+    form = {
+        "accept_sparse": False if index.metric == "precomputed" else "csr",
+        "ensure_all_finite": "allow-nan" if index.metric == "nan_euclidean" else True,
+    }
+    kinds = [np.float64, np.float32]
+    checked = validate_data(index, X, reset=reset, dtype=kinds, order="C", **form)
     if not sparse.issparse(checked):
         return checked
     return short_indices(sparse.csr_array(canonical(checked)))

@@ -96,9 +96,7 @@ def product(left: Points, right: NDArray[Any], out: NDArray[Any] | None = None) 
     return np.matmul(left, right, out=out) if isinstance(left, np.ndarray) else left @ right
 
 
-def smallest(
-    rows: Operand | None, columns: Operand, K: int, run: Run, *, in_order: bool = False
-) -> Best:
+def smallest(rows: Any, columns: Operand, K: int, run: Run, *, in_order: bool = False) -> Best:
     """The K columns with the smallest products for each row.
 
     If rows is None, they are the columns, each without itself. Returns indices (m, K), -1 where
@@ -181,9 +179,7 @@ def all_products(
     return np.ascontiguousarray(product(columns.left(slice(None)), rows.right(part)).T)
 
 
-def _direct(
-    rows: Operand | None, columns: Operand, K: int, run: Run, first: Callable[..., Best]
-) -> Best:
+def _direct(rows: Operand | None, columns: Operand, K: int, run: Run, first: Any) -> Best:
     asked = columns if rows is None else rows
     m, n = asked.n, columns.n
     indices = np.empty((m, K), dtype=np.int64)
@@ -408,10 +404,12 @@ class _Symmetric(_Search):
 
     def go(self, run: Run) -> None:
         n = len(self.parts)
-        # with an even number of blocks, pairs half-way round would meet twice
-        self.in_rounds(
-            n, n // 2 + 1, lambda i, r: None if 2 * r == n and i >= r else (i + r) % n, run
-        )
+
+        def partner(i: int, r: int) -> int | None:
+            # with an even number of blocks, pairs half-way round would meet twice
+            return None if 2 * r == n and i >= r else (i + r) % n
+
+        self.in_rounds(n, n // 2 + 1, partner, run)
 
     def add(self, i: int, row: Any, column: Any, value: Any) -> None:
         other = column != row + self.parts[i].start

@@ -32,7 +32,7 @@ class NeighborsIndex(Protocol):
 
 
 def query_neighbors(index: NeighborsIndex, X: Any, n_neighbors: int, n_points: int) -> Neighbors:
-    """Nearest training points of queries, validated.
+    """Nearest training points of queries: validated distances and indices (m, n_neighbors).
 
     Parameters
     ----------
@@ -41,10 +41,6 @@ def query_neighbors(index: NeighborsIndex, X: Any, n_neighbors: int, n_points: i
     n_neighbors : int
     n_points : int
         Number of training points of the index.
-
-    Returns
-    -------
-    distances, indices : ndarrays of shape (m, n_neighbors)
 
     Examples
     --------
@@ -62,7 +58,7 @@ def query_neighbors(index: NeighborsIndex, X: Any, n_neighbors: int, n_points: i
 def training_neighbors(
     index: NeighborsIndex, X: Any, n_neighbors: int, rows: NDArray[np.intp] | None = None
 ) -> Neighbors:
-    """Neighbours of training points, each without itself, validated.
+    """Neighbours of training points, each without itself: validated distances and indices.
 
     Parameters
     ----------
@@ -72,10 +68,6 @@ def training_neighbors(
     n_neighbors : int
     rows : array of int, optional
         Training points to search for; None for all.
-
-    Returns
-    -------
-    distances, indices : ndarrays of shape (n, n_neighbors), or (len(rows), n_neighbors)
 
     Examples
     --------
@@ -168,9 +160,9 @@ def recall(
     answer = index.kneighbors(X, n_neighbors=n_neighbors)
     own = np.arange(len(true)) if X is None else None
     distances, found = _checked(index, answer, true.shape, np.inf, own)
-    # One range of numbers for each row: then all rows are compared in one call.
+    # a separate range of numbers for each row, so that one call compares all rows
     shift = np.arange(len(true))[:, None] * (max(found.max(), true.max()) + 1)
     right = np.isin(found + shift, true + shift)
-    # Indexes round in their own way: a millionth more is as near.
+    # indexes round in their own way: a millionth more is as near
     last = limits[:, [-1]]
     return float((right | (np.abs(distances - last) <= 1e-6 * last)).mean())

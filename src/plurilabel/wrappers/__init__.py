@@ -13,26 +13,14 @@ from plurilabel.wrappers._threshold import ThresholdClassifier
 from plurilabel.wrappers.automatic._auto import AutoClassifier
 
 __all__ = [
-    "LPROS",
-    "LPRUS",
-    "MLROS",
-    "MLRUS",
-    "MLSMOTE",
-    "MLTL",
-    "REMEDIAL",
-    "AutoClassifier",
-    "CalibratedClassifier",
-    "HierarchicalClassifier",
-    "ImputedLabels",
-    "LabelDescriptions",
-    "MLeNN",
-    "PositiveUnlabeled",
-    "ResampledClassifier",
-    "Resampler",
-    "ThresholdClassifier",
-]
+    "LPROS", "LPRUS", "MLROS", "MLRUS", "MLSMOTE", "MLTL", "REMEDIAL", "AutoClassifier",
+    "CalibratedClassifier", "HierarchicalClassifier", "ImputedLabels", "LabelDescriptions",
+    "MLeNN", "PositiveUnlabeled", "ResampledClassifier", "Resampler", "ThresholdClassifier",
+]  # fmt: skip
 
 _WRAPPED = "the wrapped classifier may not take them"
+_ROUTED = "by metadata routing only"
+_STRICT = "the check wants probabilities strictly between 0 and 1; "
 
 ROSTER = {
     "CalibratedClassifier": Learner(
@@ -41,13 +29,10 @@ ROSTER = {
                 "check_row_order": "folds are filled in the order of the rows",
             },
             "CalibratedClassifier(BinaryRelevance(RidgeClassifier()), 'isotonic', cv=3)": {
-                PROBABILITIES: (
-                    "the check wants probabilities strictly between 0 and 1; the steps of "
-                    "isotonic regression may be 0 or 1"
-                ),
+                PROBABILITIES: f"{_STRICT}the steps of isotonic regression may be 0 or 1",
             },
         },
-        unweighted="by metadata routing only",
+        unweighted=_ROUTED,
     ),
     "ImputedLabels": Learner(
         {
@@ -61,15 +46,12 @@ ROSTER = {
             "LabelDescriptions(BinaryRelevance(LogisticRegression()), cv=3)": {},
             "LabelDescriptions(BinaryRelevance(RidgeClassifier()), cv=3)": {},
         },
-        unweighted="by metadata routing only",
+        unweighted=_ROUTED,
     ),
     "PositiveUnlabeled": Learner(
         {
             "PositiveUnlabeled(BinaryRelevance(LogisticRegression()), cv=3)": {
-                PROBABILITIES: (
-                    "the check wants probabilities strictly between 0 and 1; the quotient of "
-                    "two estimates is clipped at 1"
-                ),
+                PROBABILITIES: f"{_STRICT}the quotient of two estimates is clipped at 1",
             },
         },
         unweighted=_WRAPPED,
@@ -78,9 +60,7 @@ ROSTER = {
         {
             "ResampledClassifier(MLkNN(n_neighbors=5), MLROS(random_state=0))": {},
             "ResampledClassifier(BinaryRelevance(LogisticRegression()), REMEDIAL())": {
-                "check_constant_labels": (
-                    "REMEDIAL takes a label that all rows have away from the copies"
-                ),
+                "check_constant_labels": "REMEDIAL removes constant labels from the copies",
             },
         },
         unweighted=_WRAPPED,

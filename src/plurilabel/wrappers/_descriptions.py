@@ -1,4 +1,4 @@
-"""LabelDescriptions: what the names of labels tell, until the rows tell more."""
+"""LabelDescriptions: a prior from the names of labels, which fades as data come in."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from itertools import product
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy.special import expit, log_expit, logit, softmax
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
@@ -133,9 +133,7 @@ class LabelDescriptions(ProbabilisticClassifier, OutOfFoldWrapper):
         self.response_method = response_method
         self.n_jobs = n_jobs
 
-    def fit(
-        self, X: Any, y: ArrayLike | None = None, *, groups: Any = None, **params: Any
-    ) -> Self:
+    def fit(self, X: Any, y: Any = None, *, groups: Any = None, **params: Any) -> Self:
         """Fit the classifier, and choose what the descriptions weigh.
 
         Parameters
@@ -144,18 +142,11 @@ class LabelDescriptions(ProbabilisticClassifier, OutOfFoldWrapper):
         y : 0/1 matrix of shape (n, q), or None
             None if no labels are known: the descriptions are all there is.
         groups, **params : as in :class:`CalibratedClassifier`
-
-        Returns
-        -------
-        self
         """
         if y is not None:
             if self.estimator is None:
                 raise ValueError("estimator must be a classifier to learn from y, got None")
             return super().fit(X, y, groups=groups, **params)
-        return self._fit_descriptions(X)
-
-    def _fit_descriptions(self, X: Any) -> Self:
         check_params(self)
         if self.descriptions is None or self._texts(X) is None:
             raise ValueError(
@@ -214,9 +205,7 @@ class LabelDescriptions(ProbabilisticClassifier, OutOfFoldWrapper):
         """Log-odds or decision values of the classifier."""
         if self.response_method_ != "predict_proba":
             return np.clip(scores, -30, 30)
-        # classifiers are sure of labels that all or none of their texts have; n texts do not
-        # justify that
-        n = self.n_texts_
+        n = self.n_texts_  # too few to be certain of labels that all or none of them have
         return logit((n * np.clip(scores, 0, 1) + 0.5) / (n + 1))
 
     def __sklearn_tags__(self) -> Any:
@@ -225,8 +214,6 @@ class LabelDescriptions(ProbabilisticClassifier, OutOfFoldWrapper):
         tags = MultiLabelClassifier.__sklearn_tags__(self)
         tags.input_tags.string = True
         return tags
-
-    # similarities -----------------------------------------------------------------------------
 
     def _compare(self, X: Any) -> NDArray[np.float64] | None:
         """Encode the descriptions; returns the standardised similarities of the training texts."""
@@ -252,15 +239,11 @@ class LabelDescriptions(ProbabilisticClassifier, OutOfFoldWrapper):
         names, given = [str(name) for name in self.label_names_], self.descriptions
         if isinstance(given, Mapping):
             if missing := [name for name in names if name not in given]:
-                raise ValueError(
-                    f"descriptions must name every label, got none for {missing[0]!r}"
-                )
+                raise ValueError(f"descriptions must have every label, got none of {missing[0]!r}")
             return [str(given[name]) for name in names]
         found = names if given is None else [str(one) for one in given]
-        if len(found) != len(names):
-            raise ValueError(
-                f"descriptions must be one for each of {len(names)} labels, got {len(found)}"
-            )
+        if len(found) != (q := len(names)):
+            raise ValueError(f"descriptions must be one for each of {q} labels, got {len(found)}")
         if given is None and names == default_label_names(len(names)):
             raise ValueError("descriptions must be given: the labels of y have no names")
         return found

@@ -35,10 +35,9 @@ class HierarchicalClassifier(OpenWrapper, ProbabilisticClassifier, ScoringClassi
         With ``predict_proba`` or ``decision_function``, for label matrices.
     parents : mapping, pairs or data frame, default=None
         The parent of each label, or a list of several, by name or number; see
-        :class:`Hierarchy`. None: the names of the labels say it, ``sports/football`` is below
-        ``sports``.
+        :class:`Hierarchy`. None: names are paths, ``sports/football`` is below ``sports``.
     sep : str, default="/"
-        What separates the parts of a name, if ``parents`` is None.
+        Separator of the parts of a name, if ``parents`` is None.
     method : {"isotonic", "max", "min"}, default="isotonic"
         "isotonic": the nearest consistent scores, in squares: child and parent meet halfway.
         "max": a parent has at least the highest score below it, no label loses. "min": a child
@@ -59,9 +58,8 @@ class HierarchicalClassifier(OpenWrapper, ProbabilisticClassifier, ScoringClassi
     Label names come from the columns of a data frame y. Around a :class:`ThresholdClassifier` the
     label sets that it predicts are completed upwards, whatever its cuts.
 
-    Products of conditional probabilities, P(child) = P(child | parent) P(parent), are another
-    way. They need models that are trained on the instances of the parent only, and multiply the
-    errors of all levels; here any classifier can be wrapped.
+    The alternative, products P(child) = P(child | parent) P(parent), needs models trained on the
+    instances of the parent only, and multiplies the errors of all levels.
 
     The default, "isotonic", favours neither side; :doc:`/guides/hierarchies` compares the methods.
 
@@ -115,10 +113,6 @@ class HierarchicalClassifier(OpenWrapper, ProbabilisticClassifier, ScoringClassi
         **params : dict
             ``sample_weight`` for the classifier's ``fit``; under metadata routing whatever it
             requests.
-
-        Returns
-        -------
-        self
         """
         X, Y = self._validate_fit(X, y)
         if get_config()["enable_metadata_routing"]:

@@ -95,9 +95,8 @@ class ImputedLabels(Wrapper, ProbabilisticClassifier, ScoringClassifier):
                 "imputer must be a learner that accepts unknown labels, "
                 f"got {type(self.imputer).__name__}"
             )
-        imputer: Any = (
-            MLkNN(max(1, min(10, n - 1))) if self.imputer is None else clone(self.imputer)
-        )
+        few = max(1, min(10, n - 1))
+        imputer: Any = MLkNN(few) if self.imputer is None else clone(self.imputer)
         labels, unknown = dense(Y.Y), dense(Y.unknown)
         self.imputer_ = imputer.fit(X, UnknownLabels(labels, unknown))
         rows = np.flatnonzero(unknown.any(axis=1))

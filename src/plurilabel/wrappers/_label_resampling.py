@@ -58,9 +58,9 @@ def _shared_out(budget: int, room: list[int]) -> list[int]:
 class LPROS(_Random):
     """LP-ROS: repeat random rows of rare label sets.
 
-    A label set is rare if fewer rows have it than the mean. Additional rows are shared out equally
-    among the rare sets, from the largest to the smallest. None grows above the mean; what it does
-    not take goes to those after it.
+    A label set is rare if fewer rows have it than the mean. Additional rows are divided equally
+    among the rare sets, from the largest to the smallest. No set grows above the mean; what it
+    cannot take goes to later ones.
 
     Parameters
     ----------
@@ -85,29 +85,23 @@ class LPROS(_Random):
         n, rng, bags = Y.shape[0], check_random_state(self.random_state), _bags(Y)
         mean = n / len(bags)
         rare = sorted((bag for bag in bags if len(bag) < mean), key=len, reverse=True)
-        room = [int(mean - len(bag)) for bag in rare]
-        parts = _shared_out(int(n * self.share), room)
+        parts = _shared_out(int(n * self.share), [int(mean - len(bag)) for bag in rare])
         more = [rng.choice(bag, size=part) for bag, part in zip(rare, parts)]
         return np.concatenate([np.arange(n), *more]).astype(np.intp)
 
 
 class LPRUS(_RandomUnder):
-    """LP-RUS: remove random rows of frequent label sets.
+    """LP-RUS: remove random rows of frequent label sets (paper: see :class:`LPROS`).
 
-    A label set is frequent if more rows have it than the mean. The rows to be removed are shared
-    out equally among the frequent sets, from the smallest to the largest. None falls below the
-    mean; what it does not give is taken from those after it.
+    A label set is frequent if more rows have it than the mean. The rows to remove are divided
+    equally among the frequent sets, from the smallest to the largest. No set falls below the
+    mean; what it cannot give is taken from later ones.
 
     Parameters
     ----------
     share : float, default=0.25
         Rows removed, as a share of n.
     random_state : int, RandomState instance or None, default=None
-
-    References
-    ----------
-    F. Charte, A. J. Rivera, M. J. del Jesus, F. Herrera. Addressing imbalance in multilabel
-    classification: measures and random resampling algorithms. Neurocomputing 163, 2015.
 
     Examples
     --------
@@ -121,29 +115,22 @@ class LPRUS(_RandomUnder):
         n, rng, bags = Y.shape[0], check_random_state(self.random_state), _bags(Y)
         mean = n / len(bags)
         frequent = sorted((bag for bag in bags if len(bag) > mean), key=len)
-        room = [int(len(bag) - mean) for bag in frequent]
-        parts = _shared_out(int(n * self.share), room)
+        parts = _shared_out(int(n * self.share), [int(len(bag) - mean) for bag in frequent])
         gone = [rng.choice(bag, size=part, replace=False) for bag, part in zip(frequent, parts)]
         return np.setdiff1d(np.arange(n), np.concatenate([np.empty(0, np.intp), *gone]))
 
 
 class MLROS(_Random):
-    """ML-ROS: repeat random rows with rare labels.
+    """ML-ROS: repeat random rows with rare labels (paper: see :class:`LPROS`).
 
-    A label is rare if its IRLbl is above MeanIR. In turn, a random row with each rare label is
-    added, until all additional rows are there; a label whose IRLbl, counted with the rows that
-    have been added, is not above MeanIR any more is left out.
+    A label is rare if its IRLbl is above MeanIR. In each round, a random row with each rare label
+    is added; a label is dropped when the added rows have brought its IRLbl down to MeanIR.
 
     Parameters
     ----------
     share : float, default=0.25
         Rows added at most, as a share of n.
     random_state : int, RandomState instance or None, default=None
-
-    References
-    ----------
-    F. Charte, A. J. Rivera, M. J. del Jesus, F. Herrera. Addressing imbalance in multilabel
-    classification: measures and random resampling algorithms. Neurocomputing 163, 2015.
 
     Examples
     --------
@@ -177,7 +164,7 @@ class MLROS(_Random):
 
 
 class MLRUS(_RandomUnder):
-    """ML-RUS: remove random rows without rare labels.
+    """ML-RUS: remove random rows without rare labels (paper: see :class:`LPROS`).
 
     A label is rare if its IRLbl is above MeanIR.
 
@@ -190,11 +177,6 @@ class MLRUS(_RandomUnder):
     Notes
     -----
     As in the authors' package mldr.resampling; that may draw a row twice, and then removes fewer.
-
-    References
-    ----------
-    F. Charte, A. J. Rivera, M. J. del Jesus, F. Herrera. Addressing imbalance in multilabel
-    classification: measures and random resampling algorithms. Neurocomputing 163, 2015.
 
     Examples
     --------
@@ -219,9 +201,8 @@ class REMEDIAL(Resampler):
 
     Rows whose SCUMBLE is above that of the dataset are split: the row keeps its frequent labels
     (IRLbl at most MeanIR), and a copy of it at the end gets the rare ones. Other resamplings can
-    then add rows with rare labels that do not bring frequent ones along. For learners that look
-    at one label at a time, the split contradicts itself: both rows deny labels that the instance
-    has.
+    then add rows with rare labels that do not bring frequent ones along. For learners of one
+    label at a time, the two rows contradict each other: each lacks labels of the instance.
 
     References
     ----------

@@ -20,9 +20,9 @@ from plurilabel.wrappers._resampling import Resampler, RowChooser, rare_labels, 
 class MLeNN(RowChooser):
     """MLeNN: the edited nearest neighbour rule for label sets.
 
-    A row without rare labels (IRLbl above MeanIR) is removed if at least half of its nearest
-    neighbours have clearly other labels: the adjusted Hamming distance, the number of labels that
-    only one of two rows has by the number that they have in sum, is above the threshold.
+    A row without rare labels (IRLbl above MeanIR) is removed if the labels of at least half of
+    its nearest neighbours differ from its own: the adjusted Hamming distance, the number of labels
+    that only one of two rows has divided by the sum of their labels, is above the threshold.
 
     Parameters
     ----------
@@ -73,22 +73,20 @@ class MLeNN(RowChooser):
 class MLTL(RowChooser):
     """MLTL: Tomek links for label sets.
 
-    A row with a frequent label (IRLbl below MeanIR) is removed if its nearest neighbour has
-    clearly other labels: the share of their labels that only one of the two has is above the
-    threshold.
+    A row with a frequent label (IRLbl below MeanIR) is removed if the share of the labels of it
+    and its nearest neighbour that only one of the two has is above the threshold.
 
     Parameters
     ----------
     threshold : float, default=None
-        None is 0.5, 0.3 or 0.15, the larger the smaller MeanIR is: 0.5 if it is below 4, and 0.15
-        if it is 11.1 or more; but 0.5 where SCUMBLE is above 0.3.
+        None is 0.5 if MeanIR is below 4 or SCUMBLE above 0.3, 0.15 if MeanIR is 11.1 or more, and
+        0.3 otherwise.
 
     Notes
     -----
-    This follows the program of the first author, a class of Mulan. There, the two rows need not be
-    each other's nearest, as in Tomek's links, and rows with a rare label besides the frequent one
-    may go, too. The package mldr.resampling has the same rule with the distance of
-    :class:`MLeNN`.
+    This follows the first author's implementation in Mulan. Unlike in Tomek's links, the two rows
+    need not be each other's nearest, and rows that also have a rare label may be removed. The
+    package mldr.resampling has the same rule with the distance of :class:`MLeNN`.
 
     References
     ----------
@@ -128,9 +126,9 @@ class MLTL(RowChooser):
 def label_distances(
     Y: Any, a: NDArray[np.intp], b: NDArray[np.intp], *, among: str = "sum"
 ) -> NDArray[np.float64]:
-    """Adjusted Hamming distance of rows a and b of Y: their different labels by all of them.
+    """Adjusted Hamming distance of rows a and b of Y: the share of their labels that differ.
 
-    These are counted twice where both have them ("sum"), or once ("either").
+    Labels of both rows are counted twice ("sum") or once ("either").
     """
     Y = sparse.csr_array(Y, dtype=np.int64)
     size = np.diff(Y.indptr)

@@ -1,4 +1,4 @@
-"""PositiveUnlabeled: recorded labels are right, the others may have been overlooked."""
+"""PositiveUnlabeled: recorded labels are right, others may have been overlooked."""
 
 from __future__ import annotations
 
@@ -18,8 +18,7 @@ from plurilabel.metrics import propensities as jain
 from plurilabel.model_selection.shared import groups_for, splits_by
 from plurilabel.wrappers._wrapper import Wrapper
 
-LEAST = 0.01
-"""Propensities are at least this: below, a few instances would decide everything."""
+LEAST = 0.01  # propensity, below which a few instances would decide everything
 
 
 class PositiveUnlabeled(Wrapper, ProbabilisticClassifier):
@@ -102,10 +101,6 @@ class PositiveUnlabeled(Wrapper, ProbabilisticClassifier):
         y : 0/1 matrix of shape (n, q), dense, sparse or a data frame; or 1-D classes
         groups : array-like of shape (n,), default=None
             Rows of one group stay together in every split, here and in ``estimator``.
-
-        Returns
-        -------
-        self
         """
         self._fit(*self._validate_fit(X, y), groups)
         return self
@@ -121,9 +116,8 @@ class PositiveUnlabeled(Wrapper, ProbabilisticClassifier):
         else:
             p = np.asarray(self.propensities, dtype=np.float64)
             if p.shape != (self.n_labels_,) or not ((p > 0) & (p <= 1)).all():
-                raise ValueError(
-                    f"propensities must be {self.n_labels_} numbers above 0 and up to 1, got {p}"
-                )
+                q = self.n_labels_
+                raise ValueError(f"propensities must be {q} numbers above 0 and up to 1, got {p}")
         self.propensities_ = np.clip(p, LEAST, 1.0)
 
     def _out_of_fold(self, X: Any, Y: LabelMatrix, groups: Any) -> NDArray[np.float64]:

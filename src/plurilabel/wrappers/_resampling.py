@@ -1,4 +1,4 @@
-"""Resampler and ResampledClassifier: training sets resampled, for any classifier."""
+"""Resampler and ResampledClassifier: any classifier trained on resampled data."""
 
 from __future__ import annotations
 
@@ -29,10 +29,8 @@ class Resampler(BaseEstimator, ABC):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
-    _needs_numbers: ClassVar[bool] = True
-    """Whether X must be numbers, to find neighbours by."""
-    _learns_from_known: ClassVar[bool] = False
-    """Whether unknown labels may be taken for absent ones."""
+    _needs_numbers: ClassVar[bool] = True  # X must be numbers, to find neighbours
+    _learns_from_known: ClassVar[bool] = False  # unknown labels may be treated as absent
 
     def fit_resample(self, X: Any, Y: Any) -> tuple[Any, Any]:
         """Resample a training set.
@@ -47,9 +45,9 @@ class Resampler(BaseEstimator, ABC):
 
         Returns
         -------
-        X : rows in the form that they came in; for methods that need neighbours, numbers
+        X : rows in their original form; numbers, for methods that need neighbours
         Y : ndarray of int8 or csr_array of shape (n', q)
-            CSR if it came sparse; UnknownLabels if some labels are unknown.
+            CSR if Y was sparse; UnknownLabels if some labels are unknown.
         """
         check_params(self)
         filled, unknown = known_part(Y)
@@ -80,9 +78,9 @@ class Resampler(BaseEstimator, ABC):
 
 
 class RowChooser(Resampler):
-    """A resampler that only repeats rows or leaves them out: ``_rows`` says which remain.
+    """A resampler that only repeats or drops rows: ``_rows`` returns the rows to keep.
 
-    If none would, all do.
+    If there would be none, all are kept.
     """
 
     def _resample(self, X: Any, Y: Any) -> tuple[Any, Any]:
@@ -143,7 +141,6 @@ class ResampledClassifier(DelegatedScores):
         "estimator": [HasMethods(["fit", "predict"])],
         "resampler": [HasMethods("fit_resample")],
     }
-
     _fitted: ClassVar[Declared] = {"n_resampled_": count()}
 
     def __init__(self, estimator: Any, resampler: Any):
@@ -162,35 +159,22 @@ class ResampledClassifier(DelegatedScores):
             what = type(found).__name__
             raise TypeError(f"resampler must return X and Y as a pair, got {what}")
         rows, Y = found
-        if not isinstance(Y, UnknownLabels):
-            Y = check_labels(Y, name="Y of the resampler")
+        unknown = isinstance(Y, UnknownLabels)
+        Y = Y if unknown else check_labels(Y, name="Y of the resampler")
         if Y.shape[1] != self.n_labels_:
             raise ValueError(
                 f"resampler must return all {self.n_labels_} labels, got {Y.shape[1]} column(s)"
             )
         self.n_resampled_ = int(Y.shape[0])
-        if not isinstance(Y, UnknownLabels):
-            target = self._named_targets(Y)
-        else:
-            target = Y if sparse.issparse(Y.Y) else self._named_targets(Y.toarray())
-        self.estimator_ = clone(self.estimator).fit(_named_like(rows, X), target)
+        if not (unknown and sparse.issparse(Y.Y)):
+            Y = self._named_targets(Y.toarray() if unknown else Y)
+        names = column_names(X)
+        if names is not None and not hasattr(rows, "columns"):  # a frame became numbers
+            polars = not hasattr(X, "iloc")
+            rows = type(X)(rows, schema=names) if polars else named(rows, names)
+        self.estimator_ = clone(self.estimator).fit(rows, Y)
 
     def predict(self, X: ArrayLike) -> NDArray[Any] | sparse.csr_array:
-        """Predict label sets, as the wrapped classifier does.
-
-        Returns
-        -------
-        0/1 matrix of shape (n, q), or classes of shape (n,) if y was 1-D.
-        """
+        """Predict label sets (n, q), or classes (n,) if y was 1-D, with the wrapped classifier."""
         check_is_fitted(self)
         return self.estimator_.predict(X)
-
-
-def _named_like(rows: Any, X: Any) -> Any:
-    """Resampled rows with the column names of X, where neighbours have made numbers of a frame."""
-    names = column_names(X)
-    if names is None or hasattr(rows, "columns"):
-        return rows
-    if not hasattr(X, "iloc"):  # polars
-        return type(X)(rows, schema=names)
-    return named(rows, names)

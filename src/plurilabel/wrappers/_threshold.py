@@ -20,8 +20,8 @@ from plurilabel.wrappers._wrapper import DelegatedScores, HeldOut, OutOfFoldWrap
 class ThresholdClassifier(DelegatedScores, OutOfFoldWrapper):
     """Turn the scores of any classifier into label sets by a strategy that is learned from data.
 
-    The classifier is trained on all data. The strategy is learned from out-of-fold scores: clones
-    of the classifier, each trained on a part of the data, score the rest.
+    The classifier is trained on all data, the strategy on out-of-fold scores: clones of the
+    classifier, each trained on a part of the data, score the rest.
 
     Parameters
     ----------
@@ -134,13 +134,7 @@ class ThresholdClassifier(DelegatedScores, OutOfFoldWrapper):
         return self._estimator_scores(X)
 
     def predict(self, X: ArrayLike) -> NDArray[Any] | sparse.csr_array:
-        """Predict label sets by the strategy.
-
-        Returns
-        -------
-        0/1 matrix of shape (n, q), CSR if the labels given to ``fit`` were sparse;
-        classes of shape (n,) if they were 1-D.
-        """
+        """Predict label sets (n, q) by the strategy; classes (n,) if y was 1-D."""
         scores = self._validated_scores(X)
         labels = self.strategy_.predict(scores)
         if self.single_output_:

@@ -16,12 +16,7 @@ from sklearn import get_config
 from sklearn.base import MetaEstimatorMixin, clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils import Bunch, get_tags, indexable
-from sklearn.utils.metadata_routing import (
-    UNUSED,
-    MetadataRouter,
-    MethodMapping,
-    process_routing,
-)
+from sklearn.utils.metadata_routing import UNUSED, MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
@@ -47,7 +42,7 @@ from plurilabel.thresholds.shared import Scores
 
 
 class Wrapper(MetaEstimatorMixin, MultiLabelClassifier):
-    """A classifier around another one, which is fitted as ``estimator_`` and makes the scores."""
+    """A classifier around another one, ``estimator_``, which computes the scores."""
 
     estimator: Any
     estimator_: Any
@@ -91,51 +86,36 @@ class Wrapper(MetaEstimatorMixin, MultiLabelClassifier):
 
 
 class OpenWrapper(Wrapper):
-    """A wrapper that passes X on as it comes: the wrapped classifier checks it.
+    """A wrapper that passes X on unchecked to the wrapped classifier, which validates it.
 
-    y is checked here, as for all learners. Tags, feature names and explanations are those of the
-    wrapped classifier.
+    Tags, feature names and explanations are those of the wrapped classifier.
     """
 
+    # what an explanation adds up to, if the scores are not those of the wrapped classifier
     _explained: ClassVar[str] = ""
-    """What an explanation adds up to, if the scores are not those of the wrapped classifier."""
 
     def explain(
-        self,
-        X: Any,
-        *,
-        feature_names: Sequence[str] | None = None,
-        reference: ArrayLike | None = None,
+        self, X: Any, *, feature_names: Sequence[str] | None = None, reference: Any = None
     ) -> list[Any]:
-        """Explain what speaks for and against each label, by means of the wrapped classifier.
+        """Explain each label by base and parts of the wrapped classifier's scores.
 
-        Parameters
-        ----------
-        X, feature_names, reference : as in :func:`plurilabel.inspection.explain`
-
-        Returns
-        -------
-        list of explanations, one for each row of X
-            Base and parts are those of the wrapped classifier.
+        Parameters and result are those of :func:`plurilabel.inspection.explain`.
         """
         check_is_fitted(self)
         found = explain(self.estimator_, X, feature_names=feature_names, reference=reference)
         names = tuple(map(str, self.label_names_))
         if not self._explained:
-            return Explanations(_with_names(one, names) for one in found)
+            fits = (isinstance(e, Contributions) and len(e.scores) == len(names) for e in found)
+            named = (replace(e, label_names=names) if fit else e for e, fit in zip(found, fits))
+            return Explanations(named)
         scales = (self._explained,) * len(names)
         return Explanations(
             Contributions(
-                names,
-                scores,
-                one.base,
-                tuple(one.part_names),
-                one.parts,
-                scales,
-                getattr(one, "text", None),
+                names, scores, e.base, tuple(e.part_names), e.parts, scales,
+                getattr(e, "text", None),
             )
-            for one, scores in zip(found, self._validated_scores(X))
-        )
+            for e, scores in zip(found, self._validated_scores(X))
+        )  # fmt: skip
 
     def _validate_X(self, X: Any, *, reset: bool) -> Any:
         if X is None:
@@ -174,12 +154,6 @@ class OpenWrapper(Wrapper):
         tags.target_tags.multi_output = inner.target_tags.multi_output
         tags.target_tags.single_output = inner.target_tags.single_output
         return tags
-
-
-def _with_names(one: Any, names: tuple[str, ...]) -> Any:
-    """An explanation with the names of the labels, unless they do not fit its columns."""
-    fits = isinstance(one, Contributions) and len(one.scores) == len(names)
-    return replace(one, label_names=names) if fits else one
 
 
 def _if_wrapped_has(method: str) -> Any:
@@ -233,10 +207,10 @@ HeldOut = Callable[[], tuple[Scores, LabelMatrix, NDArray[np.integer]]]
 
 
 class OutOfFoldWrapper(OpenWrapper):
-    """A classifier, fitted on all data, and something learned from its out-of-fold scores.
+    """Base class of wrappers that learn from out-of-fold scores of the classifier.
 
     Subclasses have the parameters ``estimator``, ``cv``, ``response_method`` and ``n_jobs``, and
-    write ``_learn``.
+    implement ``_learn``.
     """
 
     cv: Any
@@ -281,10 +255,6 @@ class OutOfFoldWrapper(OpenWrapper):
         **params : dict
             Metadata for ``estimator.fit`` and ``cv.split``, such as ``sample_weight``, passed on
             by scikit-learn's metadata routing.
-
-        Returns
-        -------
-        self
         """
         if params and not get_config()["enable_metadata_routing"]:
             raise ValueError(
@@ -314,10 +284,15 @@ class OutOfFoldWrapper(OpenWrapper):
         else:  # as it came, so that the classifier sees the names of a data frame
             target = indexable(y)[0] if hasattr(y, "shape") else np.asarray(y)
         prefit = isinstance(self.cv, str)
-        if prefit:
-            self.estimator_ = self._checked_prefit()
-        else:
+        if not prefit:
             self.estimator_ = clone(self.estimator).fit(X, target, **routed.estimator.fit)
+        else:
+            check_is_fitted(self.estimator)
+            self.estimator_ = self.estimator
+            known = self.estimator.classes_ if self.single_output_ else self.classes_
+            if not np.array_equal(known, self.classes_):
+                wanted = f"the classes of the fitted estimator, {known}"
+                raise ValueError(f"y must have {wanted}, got {self.classes_}")
         self.response_method_ = self._chosen_method()
 
         def held_out() -> tuple[Scores, LabelMatrix, NDArray[np.integer]]:
@@ -359,15 +334,6 @@ class OutOfFoldWrapper(OpenWrapper):
         check_label_order(y, names)
         return y
 
-    def _checked_prefit(self) -> Any:
-        check_is_fitted(self.estimator)
-        if self.single_output_ and not np.array_equal(self.estimator.classes_, self.classes_):
-            raise ValueError(
-                f"y must have the classes that estimator was trained on, "
-                f"{self.estimator.classes_}, got {self.classes_}"
-            )
-        return self.estimator
-
     def _columns(self) -> dict[str, Any]:
         """The columns of the scores: labels, or the classes of a 1-D y."""
         classes = self.classes_ if self.single_output_ else None
@@ -395,9 +361,8 @@ class OutOfFoldWrapper(OpenWrapper):
 def fill_unseen(scores: Scores, Y: LabelMatrix, splits: Sequence[Any]) -> None:
     """Replace the scores of models whose training rows all have, or all lack, a label.
 
-    Such scores say nothing about those of the final model, and often are far from them: the only
-    instance with a label would get the lowest score of all. The median of the scores by the
-    models that know the label takes their place.
+    Such scores are often far from those of the final model: the only instance with a label would
+    get the lowest score of all. They become the median of the scores of the other models.
     """
     filled, unknown = known_part(Y)
     hidden = None if unknown is None else dense(unknown)
@@ -420,10 +385,17 @@ def scores_of(
     of its scores, or a probability of 0.
     """
     output, seen = getattr(estimator, method)(X), getattr(estimator, "classes_", None)
+    scores: Any
     if classes is None:
         scores = score_matrix(output, classes=seen, n_labels=n_labels)
     else:
-        scores = _scores_of_classes(np.asarray(output), np.asarray(seen), classes, method)
+        scores = np.asarray(output)
+        if scores.ndim == 1:  # two classes, positive for the second
+            scores = np.column_stack([-scores, scores])
+        if len(seen) < len(classes):  # type: ignore[arg-type]
+            lowest, found = 0.0 if method == "predict_proba" else scores.min(), scores
+            scores = np.full((len(found), len(classes)), lowest)
+            scores[:, np.searchsorted(classes, seen)] = found  # type: ignore[arg-type]
     name = f"{method} of {type(estimator).__name__}"
     if sparse.issparse(scores):
         raise TypeError(f"estimator must return dense scores, but {name} returned a sparse matrix")
@@ -433,16 +405,3 @@ def scores_of(
             f"{scores.shape[1]} column(s)"
         )
     return scores
-
-
-def _scores_of_classes(
-    scores: NDArray[Any], seen: NDArray[Any], classes: NDArray[Any], method: str
-) -> Scores:
-    if scores.ndim == 1:  # two classes, positive for the second
-        scores = np.column_stack([-scores, scores])
-    if len(seen) == len(classes):
-        return scores
-    lowest = 0.0 if method == "predict_proba" else scores.min()
-    spread = np.full((len(scores), len(classes)), lowest)
-    spread[:, np.searchsorted(classes, seen)] = scores
-    return spread

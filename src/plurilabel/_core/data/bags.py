@@ -1,4 +1,4 @@
-"""Bags of instances: what an example is where it has several feature vectors."""
+"""Bags of instances, for examples with several feature vectors."""
 
 from __future__ import annotations
 
@@ -98,10 +98,9 @@ class Bags:
             raise ValueError(f"offsets must end with the number of instances, {N}, got {end}")
         self._check_finite()
         self.ids = None if ids is None else np.asarray(ids)
-        if self.ids is not None and self.ids.shape != (len(self),):
-            raise ValueError(
-                f"ids must have {len(self)} entries, one per bag, got {self.ids.size}"
-            )
+        n = len(self)
+        if self.ids is not None and self.ids.shape != (n,):
+            raise ValueError(f"ids must have {n} entries, one per bag, got {self.ids.size}")
         self.feature_names = None if feature_names is None else tuple(map(str, feature_names))
         if self.feature_names is not None and len(self.feature_names) != self.shape[1]:
             raise ValueError(
@@ -180,8 +179,6 @@ class Bags:
         rows = X.shape[0] if hasattr(X, "shape") else len(X)
         return cls(X, np.arange(rows + 1))
 
-    # what scikit-learn asks for ------------------------------------------------------------------
-
     @property
     def shape(self) -> tuple[int, int]:
         """Number of bags, and of features of an instance."""
@@ -209,9 +206,8 @@ class Bags:
             rows: Any = slice(start, start + offsets[-1])
         else:
             rows = np.repeat(self.offsets[chosen] - offsets[:-1], sizes) + np.arange(offsets[-1])
-        return self._like(
-            self.instances[rows], offsets, None if self.ids is None else self.ids[chosen]
-        )
+        ids = None if self.ids is None else self.ids[chosen]
+        return self._like(self.instances[rows], offsets, ids)
 
     def __iter__(self) -> Iterator[Any]:
         return (self[i] for i in range(len(self)))
@@ -220,8 +216,6 @@ class Bags:
         n, N, d = len(self), self.instances.shape[0], self.shape[1]
         sizes = ((n, "bag"), (N, "instance"), (d, "feature"))
         return "Bags: " + ", ".join(f"{size} {what}{'s' * (size != 1)}" for size, what in sizes)
-
-    # ---------------------------------------------------------------------------------------------
 
     @property
     def sizes(self) -> NDArray[np.intp]:
@@ -343,7 +337,7 @@ def _joined_array(bags: NDArray[Any]) -> tuple[Any, NDArray[np.intp]]:
 
 
 def _same_columns(bag: Any, i: int, names: list[Any] | None) -> list[Any] | None:
-    """The columns of the data frames so far, of which bag i may be another."""
+    """The columns of the data frames so far, which bag i must share if it is a data frame."""
     if not hasattr(bag, "columns"):
         return names
     if names is not None and list(bag.columns) != names:
@@ -357,9 +351,7 @@ def _checked_bag(bag: Any, i: int, width: int | None) -> Any:
     refuse_dates(bag, f"bag {i}")
     part = bag if sparse.issparse(bag) else np.asarray(bag)
     if part.ndim != 2:
-        raise ValueError(
-            f"bag {i} must be a matrix (instances, features), got {part.ndim} dimension(s)"
-        )
+        raise ValueError(f"bag {i} must be a matrix (instances, features), got {part.ndim}-D")
     if part.shape[0] == 0:
         raise ValueError(f"bag {i} has no instances")
     if width is not None and part.shape[1] != width:
@@ -371,12 +363,12 @@ def _checked_offsets(offsets: ArrayLike) -> NDArray[np.intp]:
     refuse_masked(offsets, "offsets")
     places = np.asarray(offsets)
     if places.ndim != 1 or places.dtype.kind not in "iu" or len(places) < 2 or places[0] != 0:
-        raise ValueError("offsets must be whole numbers that begin with 0, one more than bags")
+        raise ValueError("offsets must be integers that begin with 0, one more than bags")
     places = places.astype(np.intp)
     if (np.diff(places) < 1).any():
         i = int(np.argmax(np.diff(places) < 1))
         raise ValueError(
-            f"offsets must rise, for every bag has an instance: bag {i} goes from "
+            f"offsets must increase, since every bag has an instance: bag {i} goes from "
             f"{places[i]} to {places[i + 1]}"
         )
     return places

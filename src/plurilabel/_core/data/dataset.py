@@ -177,9 +177,7 @@ class Dataset:
         """
         pd = import_extra("pandas", "as_frame", "table")
         if self.has_bags:
-            raise ValueError(
-                f"{self.name or 'this dataset'} has bags of instances, which are not a table"
-            )
+            raise ValueError(f"{self.name or 'this dataset'} has bags, which are not a table")
 
         def framed(M: Any, names: Sequence[str]) -> Any:
             if hasattr(M, "columns"):

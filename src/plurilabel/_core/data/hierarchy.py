@@ -12,14 +12,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from plurilabel._core.base import LabelMatrix, check_labels, check_scores
+from plurilabel._core.base import check_labels, check_scores
 from plurilabel._core.blocks import dense, is_missing, row_blocks
 from plurilabel._core.words import first_repeated, similar
 
 BLOCK = 2**22  # numbers in the largest temporary array
 
-SWEEPS = 1000
-"""The most sweeps of the isotonic projection; what they leave is smaller than can matter."""
+SWEEPS = 1000  # at most, of the isotonic projection
 
 
 class Hierarchy:
@@ -31,10 +30,10 @@ class Hierarchy:
         The labels, in the order of the columns of Y.
     parents : mapping, or pairs (child, parent), or data frame of two columns; default=None
         The parent of a label, or a list of several, by name or by the number of its column. Names
-        that are no labels may stand between labels: a label's parents are then the nearest labels
-        above it. None: the names say it, ``sports/football`` is below ``sports``.
+        that are not labels may stand between labels: a label's parents are then the nearest
+        labels above it. None: names are paths, ``sports/football`` is below ``sports``.
     sep : str, default="/"
-        What separates the parts of a name, if ``parents`` is None.
+        Separator of the parts of a name, if ``parents`` is None.
 
     Attributes
     ----------
@@ -84,8 +83,6 @@ class Hierarchy:
             raise ValueError(_no_parents(self.label_names, above, parents is None, sep))
         self.edges = np.array(sorted(set(edges)), dtype=np.intp)
 
-    # what is above what ------------------------------------------------------------------
-
     @cached_property
     def _levels(self) -> NDArray[np.intp]:
         """The edges, those of higher labels first: a parent is settled before its children."""
@@ -122,19 +119,8 @@ class Hierarchy:
             found |= dict.fromkeys(waiting)
         return [self.label_names[l] for l in found]
 
-    # consistent predictions ----------------------------------------------------------------
-
     def close(self, Y: ArrayLike) -> Any:
-        """Label sets with everything above their labels.
-
-        Parameters
-        ----------
-        Y : 0/1 matrix of shape (n, q), dense, sparse or a data frame
-
-        Returns
-        -------
-        0/1 matrix of shape (n, q), CSR if Y is sparse
-        """
+        """Add all ancestors to the label sets Y (n, q); CSR if Y is sparse."""
         checked = check_labels(Y)
         self._check_width(checked.shape[1], "Y")
         up = self.closure.astype(np.int64)
@@ -145,13 +131,8 @@ class Hierarchy:
             return counts
         return (np.asarray(checked.astype(np.int64) @ up) > 0).astype(np.int64)
 
-    def is_closed(self, Y: LabelMatrix) -> bool:
-        """Whether every label of every set has the labels above it beside it."""
-        checked = check_labels(Y)
-        return bool(self.close(checked).sum() == checked.sum(dtype=np.int64))
-
     def consistent(self, scores: ArrayLike, method: str = "isotonic") -> NDArray[np.float64]:
-        """Scores in which no label is above its parents.
+        """Change scores as little as possible so that no label scores above its parents.
 
         Parameters
         ----------
@@ -160,10 +141,6 @@ class Hierarchy:
         method : {"isotonic", "max", "min"}, default="isotonic"
             "isotonic": the nearest consistent scores, in squares. "max": a parent has at least
             the highest score below it. "min": a child has at most the lowest score above it.
-
-        Returns
-        -------
-        ndarray of shape (n, q)
         """
         if method not in METHODS:
             raise ValueError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
@@ -178,10 +155,8 @@ class Hierarchy:
         return S
 
     def _check_width(self, q: int, name: str) -> None:
-        if q != len(self.label_names):
-            raise ValueError(
-                f"{name} must have the {len(self.label_names)} labels of the hierarchy, got {q}"
-            )
+        if q != (known := len(self.label_names)):
+            raise ValueError(f"{name} must have the {known} labels of the hierarchy, got {q}")
 
     def __repr__(self) -> str:
         q, below = len(self.label_names), len(np.unique(self.edges[:, 0]))
@@ -206,8 +181,8 @@ def _min(S: NDArray[np.float64], edges: NDArray[np.intp]) -> NDArray[np.float64]
 
 def _isotonic(S: NDArray[np.float64], edges: NDArray[np.intp]) -> NDArray[np.float64]:
     """The nearest scores that are consistent, by Dykstra's alternating projections."""
-    # Each edge in turn: what it took last time is given back, then child and parent meet halfway
-    # if the child is above. The sweeps converge to the projection on all edges together.
+    # For each edge in turn, undo its last change, then let child and parent meet halfway if the
+    # child is above. The sweeps converge to the projection on all edges together.
     S = S.copy()
     taken = np.zeros((len(edges), len(S)))
     size = np.abs(S).max(initial=1.0)
@@ -223,9 +198,6 @@ def _isotonic(S: NDArray[np.float64], edges: NDArray[np.intp]) -> NDArray[np.flo
 
 
 METHODS = {"isotonic": _isotonic, "max": _max, "min": _min}
-
-
-# reading the table ------------------------------------------------------------------------
 
 
 def _by_names(names: Sequence[str], sep: str) -> dict[str, list[str]]:
@@ -283,9 +255,7 @@ def _child_parent_pairs(parents: Any) -> list[Any]:
     return list(zip(*(parents[name].tolist() for name in parents.columns)))
 
 
-def _nearest_labels(
-    name: str, above: Mapping[str, list[str]], number: Mapping[str, int]
-) -> list[str]:
+def _nearest_labels(name: str, above: Mapping[str, list[str]], number: Any) -> list[str]:
     """The labels above a name, with no label between."""
     found: dict[str, None] = {}
     waiting, seen = list(above.get(name, ())), {name}
@@ -305,9 +275,9 @@ def _no_parents(names: Sequence[str], above: Any, by_names: bool, sep: str) -> s
     if by_names and above:
         name, (parent,) = next(iter(above.items()))
         return (
-            f"no label has a parent among the labels: {parent!r}, which is above {name!r}, is no "
-            "label itself; add it as a column of zeros, which HierarchicalClassifier fills, or "
-            "pass parents"
+            f"no label has a parent among the labels: {parent!r}, the parent of {name!r}, is not "
+            "a label; add it as a column of zeros, which HierarchicalClassifier fills, or pass "
+            "parents"
         )
     if by_names:
         return (

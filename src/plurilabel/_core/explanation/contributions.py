@@ -27,8 +27,7 @@ SCORE = "score"  # the scale of parts that add up to the score itself
 LOG_ODDS = "log-odds"
 """The scale of parts that add up to the log-odds of the score, which is a probability."""
 
-OCCLUSION = "change of the score where the part alone is set to its reference"
-
+OCCLUSION = "change of the score when the part is replaced by its reference value"
 
 MARKED = 3  # labels for which a notebook shows the text
 
@@ -61,11 +60,8 @@ def checked_given(names: Sequence[str], reference: Any, d: int) -> Given:
     return Given(names, origin)
 
 
-# the shape that is shared -------------------------------------------------------------------
-
-
 class Explained:
-    """What all explanations of one instance have.
+    """Attributes shared by all explanations of one instance.
 
     Attributes
     ----------
@@ -231,9 +227,6 @@ def _sentence(scale: str) -> str:
     return f"The parts add up to {words.get(scale, scale)}."
 
 
-# arithmetic ---------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, eq=False)
 class Parts:
     """Base (q,) and parts (s, q) of one row, with the names of the parts and a scale per label."""
@@ -246,14 +239,9 @@ class Parts:
     def said_of(self, scores: Floats, label_names: Any) -> Contributions:
         """The explanation of these scores."""
         used = np.asarray(self.values.any(axis=1))
-        return Contributions(
-            label_names=tuple(map(str, label_names)),
-            scores=scores,
-            base=self.base,
-            part_names=tuple(name for name, some in zip(self.names, used) if some),
-            parts=self.values[used],
-            scales=self.scales,
-        )
+        names = tuple(name for name, some in zip(self.names, used) if some)
+        labels = tuple(map(str, label_names))
+        return Contributions(labels, scores, self.base, names, self.values[used], self.scales)
 
     def mapped(self, M: Any, scale: str | None = None) -> Parts:
         """Each new label a weighted sum of the old ones, by the columns of M (q, new)."""
@@ -285,7 +273,7 @@ class Parts:
         )
 
     def minus_cut(self, cut: Any) -> Parts:
-        """Less a cut that is linear in the labels' values, as that of ``LinearThreshold``."""
+        """Subtract a cut that is linear in the labels' values, such as ``LinearThreshold``."""
         if cut is None:
             return self
         values = self.values - (self.values @ cut.coef_)[:, np.newaxis]
@@ -308,7 +296,7 @@ def linear_parts(x: Any, coef: Any, intercept: Any, names: Sequence[str], scale:
 
 
 def stored(x: Any) -> tuple[NDArray[np.intp], Floats]:
-    """Columns and values of what is not 0 in one row, dense or CSR."""
+    """Columns and values of the non-zeros of one row, dense or CSR."""
     if sparse.issparse(x):
         row = sparse.csr_array(x)
         keep = row.data != 0
@@ -318,7 +306,7 @@ def stored(x: Any) -> tuple[NDArray[np.intp], Floats]:
 
 
 def side_by_side(parts: Sequence[Parts]) -> Parts:
-    """The labels of several, one after the other."""
+    """Concatenate the labels of several explanations."""
     places = _places(parts)
     widths = [len(part.base) for part in parts]
     values, end = np.zeros((len(places), sum(widths))), 0
@@ -342,7 +330,7 @@ def added(parts: Sequence[Parts], scales: tuple[str, ...]) -> Parts:
 
 
 def scattered(part: Parts, labels: Any, weights: Any, q: int) -> Parts:
-    """The labels of a part at their places among q labels, each times its weight."""
+    """Place the labels of a part among q labels, each multiplied by its weight."""
     M = np.zeros((len(part.base), q))
     M[np.arange(len(part.base)), np.asarray(labels)] = weights
     scales = np.array([SCORE] * q, dtype=object)
@@ -351,7 +339,7 @@ def scattered(part: Parts, labels: Any, weights: Any, q: int) -> Parts:
 
 
 def common_scale(scales: Sequence[str], otherwise: str) -> str:
-    """That of scores if all are on it; else what the caller says the sum is."""
+    """``SCORE`` if all scales are that, else ``otherwise``."""
     return SCORE if set(scales) <= {SCORE} else otherwise
 
 
@@ -361,8 +349,8 @@ def _places(parts: Sequence[Parts]) -> dict[str, int]:
 
 
 def occlusion(score: Callable[[Any], Any], x: Any, given: Given) -> Parts:
-    """What changes in the scores where one feature at a time has the value of the reference."""
-    # The base is what the parts leave of the scores: they need not add up otherwise.
+    """Changes of the scores when one feature at a time is replaced by its reference value."""
+    # the base is the rest of the scores, so that base and parts add up
     origin = given.origin(x.shape[1])
     now = np.asarray(score(x), dtype=np.float64)[0]
     if sparse.issparse(x) and not origin.any():

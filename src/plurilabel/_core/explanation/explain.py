@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.multioutput import MultiOutputClassifier
@@ -31,13 +30,9 @@ from plurilabel._core.scores import label_scores, score_method
 
 
 def explain(
-    estimator: Any,
-    X: Any,
-    *,
-    feature_names: Sequence[str] | None = None,
-    reference: ArrayLike | None = None,
+    estimator: Any, X: Any, *, feature_names: Sequence[str] | None = None, reference: Any = None
 ) -> list[Any]:
-    """What speaks for and against each label, instance by instance, for any fitted classifier.
+    """Explain what speaks for and against each label, for any fitted classifier.
 
     Parameters
     ----------
@@ -50,8 +45,8 @@ def explain(
         Names of the features that the last step of a pipeline sees. By default those that its
         steps make of the names in X.
     reference : array-like of shape (d,), default=None
-        For models that cannot be taken apart: the values that stand for "nothing known", such as
-        the means of the training set. The default, 0, suits standardised features and counts.
+        For models that cannot be decomposed: values that stand for "nothing known", such as the
+        means of the training set. The default, 0, suits standardised features and counts.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Marks in a text: which of its words speak for a label, and how much."""
+"""Texts whose words are marked by what they add to the score of a label."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class MarkedText:
     base : float
         What the label begins with.
     rest : float
-        What parts add that are no words of the text: numbers, categories, vectors.
+        What the parts that are not words of the text add: numbers, categories, vectors.
 
     Notes
     -----
@@ -54,10 +54,8 @@ class MarkedText:
         yield self.text[end:], None
 
     def __str__(self) -> str:
-        found = (
-            piece if adds is None else f"{piece}[{adds:+.2f}]" for piece, adds in self._pieces()
-        )
-        return "".join(found)
+        marked = self._pieces()
+        return "".join(one if adds is None else f"{one}[{adds:+.2f}]" for one, adds in marked)
 
     def _repr_html_(self) -> str:
         most = max((abs(adds) for *_, adds in self.marks), default=1.0) or 1.0
@@ -101,7 +99,7 @@ class Marker:
 
 
 def _letters(low: str, name: str, column: str | None) -> Iterator[int]:
-    """Places of the letters of a feature in a text; none if it is no word of it."""
+    """Positions of the letters of a feature in a text; none if it is not a word of it."""
     if column is not None:
         if not name.startswith(f"{column}: "):
             return
@@ -128,7 +126,7 @@ def _places(low: str, name: str, *, subword: bool) -> Iterator[tuple[int, int]]:
         yield from (found.span(1) for found in re.finditer(pattern, low))
         return
     words = [re.escape(word) for word in name.split(" ")]
-    # words of one letter are no features of their own by default, and are passed over
+    # vectorizers skip words of one letter by default
     pattern = r"\W+(?:\w\W+)*?".join(words)
     edges = [r"(?<!\w)" if name[0].isalnum() else "", r"(?!\w)" if name[-1].isalnum() else ""]
     yield from (found.span() for found in re.finditer(edges[0] + pattern + edges[1], low))

@@ -43,8 +43,8 @@ from plurilabel._core.explanation.contributions import (
 )
 from plurilabel._core.scores import score_matrix
 
-BEHIND = "the score of the learner inside, of which that one is made"
-LOGITS = "decision value of the class, of which the probability is the softmax"
+BEHIND = "the score of the inner learner, from which this score is computed"
+LOGITS = "the decision value of the class, whose softmax is the probability"
 
 Answer = Callable[[Any], Any]
 
@@ -84,9 +84,8 @@ def output_parts(model: Any, x: Any, method: str, given: Given) -> Parts:
     """Parts of the score of each label, for a model of several labels at once."""
 
     def answer(rows: Any) -> Floats:
-        found = score_matrix(
-            getattr(model, method)(rows), classes=getattr(model, "classes_", None)
-        )
+        classes = getattr(model, "classes_", None)
+        found = score_matrix(getattr(model, method)(rows), classes=classes)
         return np.asarray(found, dtype=np.float64)
 
     ways = (_trees, _linear, _neighbours)
@@ -157,9 +156,6 @@ def _adds_up(found: Parts, scores: Floats, method: str) -> Parts | None:
         if len(total) > 1 and equal(softmax(total)):
             return found.rescaled(LOGITS)
     return None
-
-
-# ways of taking a model apart: class by class, for two classes the second -------------------
 
 
 def _constant(model: Any, x: Any, given: Given) -> Parts | None:
@@ -249,9 +245,8 @@ def _support(model: Any, x: Any, given: Given) -> Parts | None:
     if callable(model.kernel) or model.kernel == "precomputed":
         return None
     options = {"gamma": fitted_gamma(model), "coef0": model.coef0, "degree": model.degree}
-    K = pairwise_kernels(
-        x, model.support_vectors_, metric=model.kernel, filter_params=True, **options
-    )[0]
+    options |= {"metric": model.kernel, "filter_params": True}
+    K = pairwise_kernels(x, model.support_vectors_, **options)[0]
     values = (K * dense(model.dual_coef_)[0])[:, np.newaxis]
     names = [f"like training row {i}" for i in model.support_]
     return Parts(names, values, np.ravel(model.intercept_), (SCORE,))
@@ -281,9 +276,7 @@ def _neighbours(model: Any, x: Any, given: Given) -> Parts | None:
     return Parts(names, values, np.zeros(values.shape[1]), (SCORE,) * values.shape[1])
 
 
-def path_parts(
-    trees: Sequence[Any], tables: Sequence[Floats], x: Any, names: Sequence[str]
-) -> Parts:
+def path_parts(trees: list[Any], tables: list[Floats], x: Any, names: Sequence[str]) -> Parts:
     """The mean over trees of the steps along the path of one row.
 
     An instance begins at the root with the root's value; each step from a node to a child adds the

@@ -39,7 +39,7 @@ ROSTER = {
     "MLRandomForest": Learner(
         {
             "MLRandomForest(n_estimators=5)": _EXACTLY_0_OR_1 | _OTHER_BOOTSTRAPS,
-            "MLRandomForest(5, criterion='entropy', extra_trees=True)": (_EXACTLY_0_OR_1),
+            "MLRandomForest(5, criterion='entropy', extra_trees=True)": _EXACTLY_0_OR_1,
             "MLRandomForest(n_estimators=3, splits='label')": _EXACTLY_0_OR_1 | _OTHER_BOOTSTRAPS,
         },
         exact=True,

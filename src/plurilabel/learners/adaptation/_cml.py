@@ -13,12 +13,7 @@ from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from plurilabel._core.base import (
-    LabelMatrix,
-    ProbabilisticClassifier,
-    WeightedFit,
-    validate_features,
-)
+from plurilabel._core.base import LabelMatrix, ProbabilisticClassifier, WeightedFit
 from plurilabel._core.blocks import dense
 from plurilabel._core.compat import Interval, StrOptions
 from plurilabel._core.explanation.contributions import Given, Parts, added, linear_parts
@@ -121,6 +116,8 @@ class CML(WeightedFit, ProbabilisticClassifier):
            [ 2. , -1. ,  0. ]])
     """
 
+    # one memory order, so that data frames and arrays give the same sums
+    _X_form: ClassVar[dict[str, Any]] = {"dtype": np.float64, "order": "C"}
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "C": [Interval(Real, 0, None, closed="neither")],
         "label_sets": [StrOptions({"auto", "all", "seen"})],
@@ -143,10 +140,6 @@ class CML(WeightedFit, ProbabilisticClassifier):
         self.tol = tol
         self.max_iter = max_iter
 
-    def _validate_X(self, X: Any, *, reset: bool) -> Any:
-        # one memory order, so that data frames and arrays give the same sums
-        return validate_features(self, X, reset=reset, dtype=np.float64, order="C")
-
     def _fit(self, X: Any, Y: LabelMatrix, weights: Any = None) -> None:
         (n, q), d = Y.shape, X.shape[1]
         # 25 vectors of L-BFGS, and arrays (n, q) of marginals and gradients
@@ -154,7 +147,14 @@ class CML(WeightedFit, ProbabilisticClassifier):
         instead = "BinaryRelevance(LogisticRegression()) or ClassifierChain"
         check_size(self, f"{q:,} labels and {d:,} features", memory=memory, instead=instead)
         weights, Y = np.ones(n) if weights is None else weights, dense(Y)
-        sets = self._possible_sets(Y)
+        varying = int((Y.min(axis=0) != Y.max(axis=0)).sum())
+        if self.label_sets == "all" and varying > MOST_ALL:
+            raise ValueError(
+                f"label_sets='all' is possible for up to {MOST_ALL} labels, got {varying}; "
+                "use label_sets='seen'"
+            )
+        few = varying <= AUTO_ALL if self.label_sets == "auto" else self.label_sets == "all"
+        sets = LabelSets.all(Y) if few and not self.single_output_ else LabelSets.seen(Y)
         self._left, self._right, self.n_label_sets_ = sets.left, sets.right, len(sets)
         loss = PenalisedLikelihood(X, Y.astype(np.float64), weights, sets, self.C)
         options = {"gtol": self.tol, "maxiter": self.max_iter, "maxfun": 20 * self.max_iter}
@@ -175,16 +175,6 @@ class CML(WeightedFit, ProbabilisticClassifier):
             )
         W, self.intercept_, self.label_interaction_ = loss.potentials(found.x)
         self.coef_ = np.ascontiguousarray(W.T)
-
-    def _possible_sets(self, Y: NDArray[np.int8]) -> LabelSets:
-        varying = int((Y.min(axis=0) != Y.max(axis=0)).sum())
-        if self.label_sets == "all" and varying > MOST_ALL:
-            raise ValueError(
-                f"label_sets='all' is possible for up to {MOST_ALL} labels, got {varying}; "
-                "use label_sets='seen'"
-            )
-        few = varying <= AUTO_ALL if self.label_sets == "auto" else self.label_sets == "all"
-        return LabelSets.all(Y) if few and not self.single_output_ else LabelSets.seen(Y)
 
     def _unary(self, X: Any) -> tuple[LabelSets, NDArray[np.float64]]:
         """The label sets considered, and the unary scores W x + b (n, q)."""

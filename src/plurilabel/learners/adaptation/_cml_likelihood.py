@@ -71,9 +71,7 @@ class LabelSets:
         parts = zip(np.where(in_right, 0.0, Y), np.where(in_right, Y, 0.0))
         return np.array([a.tobytes() in left and b.tobytes() in right for a, b in parts])
 
-    def expectations(
-        self, U: Floats, interaction: Floats, weights: Floats | None = None
-    ) -> Expectations:
+    def expectations(self, U: Floats, interaction: Floats, weights: Any = None) -> Expectations:
         """Expectations under P(y | x) of each row of the unary scores U (n, q)."""
         A, B = self.left, self.right
         weights = np.ones(len(U)) if weights is None else weights

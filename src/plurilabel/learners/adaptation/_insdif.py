@@ -117,7 +117,11 @@ class INSDIF(ScoringClassifier):
             self.center_ = self._framed(X).mean(axis=0)
         given, X = X, self._framed(X)
         origin = 0.0 if self.center_ is None else self.center_
-        self.prototypes_ = (_prototypes(X, Y) + origin) * self.scale_
+        count = Y.sum(axis=0)
+        means = np.zeros((1, X.shape[1]))  # if no instance has a label
+        if (seen := count > 0).any():
+            means = dense(X.T @ Y[:, seen].astype(np.float64)).T / count[seen, None]
+        self.prototypes_ = (means + origin) * self.scale_
         bags = _Bags.of(X, self._framed(self.prototypes_))
         integral = isinstance(self.n_medoids, Integral)
         m = int(self.n_medoids) if integral else max(1, round(self.n_medoids * n))
@@ -156,15 +160,6 @@ class INSDIF(ScoringClassifier):
         X = sparse.csr_array(X) if sparse.issparse(X) else np.ascontiguousarray(X)
         X = X.astype(np.float64) / self.scale_
         return X if self.center_ is None else dense(X) - self.center_
-
-
-def _prototypes(X: Any, Y: NDArray[Any]) -> Floats:
-    """Mean of the instances with each label that some instance has; one zero row if none has."""
-    count = Y.sum(axis=0)
-    seen = count > 0
-    if not seen.any():
-        return np.zeros((1, X.shape[1]))
-    return dense(X.T @ Y[:, seen].astype(np.float64)).T / count[seen, None]
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,7 +13,6 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.extmath import safe_sparse_dot
-from sklearn.utils.validation import check_is_fitted
 
 from plurilabel._core.base import LabelMatrix, ScoringClassifier, WeightedFit, validate_features
 from plurilabel._core.blocks import dense, row_blocks
@@ -188,14 +187,8 @@ class RankSVM(WeightedFit, ScoringClassifier):
         self.cache_size = cache_size
 
     def ranking_function(self, X: ArrayLike) -> NDArray[np.float64]:
-        """The scores f(x) themselves, before the threshold is subtracted.
-
-        Returns
-        -------
-        ndarray of shape (n, q)
-        """
-        check_is_fitted(self)
-        return self._f_and_threshold(self._validate_X(X, reset=False))[0]
+        """The scores f(x) of shape (n, q), before the threshold is subtracted."""
+        return self._f_and_threshold(self._validate_predict(X))[0]
 
     def _fit(self, X: Any, Y: LabelMatrix, weights: Any = None) -> None:
         n, q = Y.shape

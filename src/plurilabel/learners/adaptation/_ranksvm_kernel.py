@@ -159,11 +159,9 @@ def gram(X: Any, kernel: Any, params: dict[str, float], limit: float) -> Gram:
 def kernel_matrix(A: Any, B: Any, kernel: Any, params: dict[str, float]) -> Floats:
     """Kernel values between the rows of A and those of B."""
     if callable(kernel):
-        K = np.asarray(kernel(A, B), dtype=np.float64)
-        if K.shape != (A.shape[0], B.shape[0]):
-            raise ValueError(
-                f"kernel must return a matrix of shape {(A.shape[0], B.shape[0])}, got {K.shape}"
-            )
+        K, shape = np.asarray(kernel(A, B), dtype=np.float64), (A.shape[0], B.shape[0])
+        if K.shape != shape:
+            raise ValueError(f"kernel must return a matrix of shape {shape}, got {K.shape}")
         if not np.isfinite(K).all():
             raise ValueError("kernel must return finite values, got NaN or infinity")
         return K

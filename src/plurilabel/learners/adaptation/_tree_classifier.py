@@ -35,21 +35,15 @@ class TreeClassifier(ProbabilisticClassifier):
     ``_trees()`` the fitted trees.
     """
 
+    _X_form: ClassVar[dict[str, Any]] = {"dtype": np.float32, "ensure_all_finite": "allow-nan"}
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "criterion": [StrOptions({"entropy", "gini"})],
         **constraints_of(
-            DecisionTreeClassifier,
-            "max_depth",
-            "min_samples_split",
-            "min_samples_leaf",
-            "min_weight_fraction_leaf",
-            "max_features",
-            "max_leaf_nodes",
-            "min_impurity_decrease",
-            "ccp_alpha",
-            "random_state",
+            DecisionTreeClassifier, "max_depth", "min_samples_split", "min_samples_leaf",
+            "min_weight_fraction_leaf", "max_features", "max_leaf_nodes", "min_impurity_decrease",
+            "ccp_alpha", "random_state",
         ),
-    }
+    }  # fmt: skip
     _fitted: ClassVar[Declared] = {"constant_": numbers("n_labels_", finite=False)}
 
     _learns_from_known = True
@@ -73,15 +67,10 @@ class TreeClassifier(ProbabilisticClassifier):
             Sparse labels are made dense. Probabilities between 0 and 1 are soft labels: see
             :func:`plurilabel.datasets.soft_copies`.
         sample_weight : array-like of shape (n,) or (n, q), default=None
-
-        Returns
-        -------
-        self
         """
         if needs_copies(y, sample_weight):
             X, y, sample_weight = soft_copies(X, y, sample_weight)
-        X, Y = self._validate_fit(X, y)
-        self._fit(X, Y, sample_weight)
+        self._fit(*self._validate_fit(X, y), sample_weight)
         return self
 
     def _fit(self, X: Any, Y: LabelMatrix, sample_weight: Any = None) -> None:
@@ -92,9 +81,8 @@ class TreeClassifier(ProbabilisticClassifier):
         Y = dense(Y)
         # scikit-learn keeps one class for a label that never varies; NaN marks those that do
         self.constant_ = np.where(Y.min(axis=0) == Y.max(axis=0), Y[0], np.nan)
-        self.estimator_ = self._engine(self.criterion).fit(
-            X, engine_labels(Y), sample_weight=sample_weight
-        )
+        engine = self._engine(self.criterion)
+        self.estimator_ = engine.fit(X, engine_labels(Y), sample_weight=sample_weight)
 
     def _check_memory(self, n: int, q: int) -> None:
         memory = 17.0 * n * q  # Y in int8, and twice in float64
@@ -154,9 +142,8 @@ class TreeClassifier(ProbabilisticClassifier):
         return np.where(varies, tree.value[:, :, -1], self.constant_)
 
     def _validate_X(self, X: Any, *, reset: bool) -> Any:
-        finite = True if sparse.issparse(X) else "allow-nan"
+        form = {**self._X_form, "ensure_all_finite": True} if sparse.issparse(X) else self._X_form
         # values beyond float32 become infinite, which the validation reports: no second warning
-        form = {"dtype": np.float32, "ensure_all_finite": finite}
         with np.errstate(over="ignore"):
             return validate_features(self, X, reset=reset, **form)
 
@@ -181,11 +168,6 @@ class TreeClassifier(ProbabilisticClassifier):
             decrease = impurity_decrease(tree, self._frequencies(tree), self.estimator_.criterion)
             shares += decrease / (decrease.sum() * len(grown))
         return shares
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags
 
 
 def engine_labels(Y: NDArray[Any]) -> NDArray[Any]:

@@ -8,18 +8,12 @@ from plurilabel.learners.boosting._gradient_boosting import MLGradientBoosting
 from plurilabel.learners.boosting._rules import Condition, DecisionNode, WeakRule
 
 __all__ = [
-    "ADTBoostMH",
-    "AdaBoostMH",
-    "AdaBoostMR",
-    "Condition",
-    "DecisionNode",
-    "MLGradientBoosting",
+    "ADTBoostMH", "AdaBoostMH", "AdaBoostMR", "Condition", "DecisionNode", "MLGradientBoosting",
     "WeakRule",
-]
+]  # fmt: skip
 
 _OTHER_SAMPLES = dict.fromkeys(
-    EQUIVALENCE,
-    "other instances are drawn or held out when they are repeated instead of weighted",
+    EQUIVALENCE, "other instances are drawn or held out when they are repeated instead of weighted"
 )
 
 ROSTER = {
@@ -30,19 +24,12 @@ ROSTER = {
             "AdaBoostMH(n_estimators=6, algorithm='discrete')": {},
             "AdaBoostMH(n_estimators=6, algorithm='abstain')": {},
             "AdaBoostMH(n_estimators=6, validation_fraction=0.2, calibration_folds=3, "
-            "random_state=0)": dict.fromkeys(
-                EQUIVALENCE,
-                "what is held out, and the folds, are drawn by row number: repeated instances "
-                "are drawn one by one",
-            ),
+            "random_state=0)": _OTHER_SAMPLES,
         },
         exact=True,
     ),
     "AdaBoostMR": Learner(
-        {
-            "AdaBoostMR(n_estimators=6)": {},
-            "AdaBoostMR(n_estimators=6, algorithm='discrete')": {},
-        },
+        {"AdaBoostMR(n_estimators=6)": {}, "AdaBoostMR(n_estimators=6, algorithm='discrete')": {}},
         exact=True,
     ),
     "ADTBoostMH": Learner({"ADTBoostMH(n_estimators=6)": {}}, exact=True),

@@ -78,10 +78,6 @@ class AdaBoost(BoostedClassifier):
             of the data frame given to ``fit``, or x0, x1, ...
         max_labels : int, default=5
             Number of labels to name in each leaf: those with the largest absolute scores.
-
-        Returns
-        -------
-        str
         """
         names, labels = fitted_names(self, feature_names)
         texts = []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,8 @@ import numpy as np
 from plurilabel._core.base import LabelMatrix
 from plurilabel.learners.boosting._adaboost import AdaBoost
 from plurilabel.learners.boosting._best_condition import PairWeights, bools_of
-from plurilabel.learners.boosting._rules import Columns, Floats, WeakRule
+from plurilabel.learners.boosting._boosted_classifier import Rounds
+from plurilabel.learners.boosting._rules import Columns, Weights
 
 
 class AdaBoostMH(AdaBoost):
@@ -137,9 +137,7 @@ class AdaBoostMH(AdaBoost):
     def _bytes(self) -> float:
         return 36.0 if self.weak == "stump" else super()._bytes()
 
-    def _rounds(
-        self, X: Any, Y: LabelMatrix, weights: Floats | None
-    ) -> Iterator[tuple[WeakRule, float]]:
+    def _rounds(self, X: Any, Y: LabelMatrix, weights: Weights) -> Rounds:
         """Figure 1 of the paper; yields h_t and Z_1 ... Z_t."""
         has, unknown = bools_of(Y)  # Y_i[l] = +1
         columns = Columns(X)

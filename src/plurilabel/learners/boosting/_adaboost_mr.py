@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils.validation import check_is_fitted
 
 from plurilabel._core.base import LabelMatrix
 from plurilabel._core.explanation.contributions import Parts
 from plurilabel.learners.boosting._adaboost import AdaBoost
 from plurilabel.learners.boosting._best_condition import bools_of
-from plurilabel.learners.boosting._rules import Columns, Floats, WeakRule
+from plurilabel.learners.boosting._boosted_classifier import Rounds
+from plurilabel.learners.boosting._rules import Columns, Floats, Weights
 from plurilabel.thresholds import LinearThreshold
 
 
@@ -100,9 +99,7 @@ n_iter_no_change, random_state :
     _slope: ClassVar[float] = 1.0
     _cut_at_zero: ClassVar[bool] = False
 
-    def _rounds(
-        self, X: Any, Y: LabelMatrix, weights: Floats | None
-    ) -> Iterator[tuple[WeakRule, float]]:
+    def _rounds(self, X: Any, Y: LabelMatrix, weights: Weights) -> Rounds:
         """Figure 3 of the paper; yields h_t and Z_1 ... Z_t."""
         has, unknown = bools_of(Y)  # Y_i[l] = +1
         sign = np.where(has, -0.5, 0.5)
@@ -141,8 +138,7 @@ n_iter_no_change, random_state :
 
     def ranking_function(self, X: ArrayLike) -> Floats:
         """The scores f(x, l) of shape (n, q), before the threshold is subtracted."""
-        check_is_fitted(self)
-        return self._final(self._validate_X(X, reset=False))
+        return self._final(self._validate_predict(X))
 
     def _fit_cut(self, f: Floats, Y: LabelMatrix, weights: Floats | None) -> None:
         self.threshold_ = LinearThreshold().fit(f, Y, sample_weight=weights)

@@ -18,13 +18,18 @@ from plurilabel.learners.boosting._best_condition import (
     log_ratio,
 )
 from plurilabel.learners.boosting._bins import Bins
-from plurilabel.learners.boosting._boosted_classifier import BoostedClassifier, fitted_names
+from plurilabel.learners.boosting._boosted_classifier import (
+    BoostedClassifier,
+    Rounds,
+    fitted_names,
+)
 from plurilabel.learners.boosting._rules import (
     Columns,
     Condition,
     DecisionNode,
     Floats,
     Rows,
+    Weights,
     scores_text,
     sum_of_rows,
 )
@@ -130,9 +135,7 @@ random_state :
         self.calibration_folds = calibration_folds
         self.random_state = random_state
 
-    def _rounds(
-        self, X: Any, Y: LabelMatrix, weights: Floats | None
-    ) -> Iterator[tuple[DecisionNode, float]]:
+    def _rounds(self, X: Any, Y: LabelMatrix, weights: Weights) -> Rounds:
         """AdaBoost.MH with preconditions; yields each rule and Z_1 ... Z_t."""
         has, unknown = bools_of(Y)  # Y_i[l] = +1
         eps = self._epsilon(has.shape, weights, unknown)
@@ -165,13 +168,7 @@ random_state :
     def to_text(self, *, feature_names: Sequence[str] | None = None, max_labels: int = 5) -> str:
         """Describe the tree; scores are summed over all lines that apply to an instance.
 
-        Parameters
-        ----------
-        feature_names, max_labels : as in :meth:`AdaBoostMH.to_text`
-
-        Returns
-        -------
-        str
+        Parameters as in :meth:`AdaBoostMH.to_text`.
         """
         names, labels = fitted_names(self, feature_names)
 
@@ -191,18 +188,15 @@ random_state :
     def to_dot(self, *, feature_names: Sequence[str] | None = None, max_labels: int = 3) -> str:
         """The tree as a graph in the DOT language of Graphviz (``dot -Tsvg``).
 
-        Parameters
-        ----------
-        feature_names, max_labels : as in ``to_text``
-
-        Returns
-        -------
-        str
+        Parameters as in :meth:`AdaBoostMH.to_text`.
         """
         names, labels = fitted_names(self, feature_names)
 
+        def quoted(text: str) -> str:
+            return text.replace("\\", "\\\\").replace('"', '\\"')
+
         def prediction(node: int, scores: Floats) -> str:
-            text = _quoted(scores_text(scores, labels, max_labels)).replace(", ", "\\n")
+            text = quoted(scores_text(scores, labels, max_labels)).replace(", ", "\\n")
             return f'  p{node} [shape=ellipse, label="{text}"];'
 
         lines = ["digraph ADTree {", prediction(0, self.rules_[0].yes)]
@@ -210,7 +204,7 @@ random_state :
             if rule.condition is None:
                 continue
             lines += [
-                f'  s{t} [shape=box, label="{t}: {_quoted(rule.condition.text(names))}"];',
+                f'  s{t} [shape=box, label="{t}: {quoted(rule.condition.text(names))}"];',
                 f"  p{rule.precondition} -> s{t} [style=dashed];",
                 prediction(2 * t - 1, rule.yes),
                 prediction(2 * t, rule.no),
@@ -218,10 +212,6 @@ random_state :
                 f'  s{t} -> p{2 * t} [label="no"];',
             ]
         return "\n".join([*lines, "}"])
-
-
-def _quoted(text: str) -> str:
-    return text.replace("\\", "\\\\").replace('"', '\\"')
 
 
 class _Search:
@@ -240,11 +230,19 @@ class _Search:
         """The precondition and the condition for weights V (n, 2q); None if none reduces Z."""
         of_row = V.sum(axis=1)
         W = np.array([of_row[rows].sum() for rows in self.nodes])
-        gains = np.zeros(len(W))
-        for p in np.argsort(-W, kind="stable"):
+        gains = np.zeros(len(W))  # the reduction of Z by the best rule at each node
+        for p in np.argsort(-W, kind="stable").tolist():
             if W[p] < gains.max() - TIE:
                 break
-            gains[p] = self._gain(int(p), W[p], V)
+            if p not in self.known:
+                rows = self.nodes[p]
+                some = None if len(rows) == self.bins.n else rows
+                found = best_condition(self.bins, V, "real", some) if len(rows) > 1 else None
+                self.known[p] = W[p], found
+            then, found = self.known[p]
+            if found is not None and then > 0:
+                # since then all weights in p have been divided by the same numbers
+                gains[p] = (then - found.Z) * W[p] / then
         if gains.max() <= TIE:
             return 0, None
         p = int(np.argmax(gains >= gains.max() - TIE))
@@ -256,14 +254,3 @@ class _Search:
             node: kept for node, kept in self.known.items() if not changed[self.nodes[node]].any()
         }
         return p, found.condition
-
-    def _gain(self, p: int, W: float, V: Floats) -> float:
-        """The reduction of Z by the best rule at node p."""
-        if p not in self.known:
-            rows = self.nodes[p]
-            some = None if len(rows) == self.bins.n else rows
-            found = best_condition(self.bins, V, "real", some) if len(rows) > 1 else None
-            self.known[p] = W, found
-        then, found = self.known[p]
-        # since then all weights in p have been divided by the same numbers
-        return 0.0 if found is None or then == 0 else (then - found.Z) * W / then

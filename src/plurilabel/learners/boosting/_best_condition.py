@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import product
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +22,7 @@ from plurilabel._core.base import LabelMatrix
 from plurilabel._core.blocks import dense, row_blocks
 from plurilabel._core.unknown import known_part
 from plurilabel.learners.boosting._bins import ENTRIES, Bins, Sums, between
-from plurilabel.learners.boosting._rules import Condition, Floats, Rows
+from plurilabel.learners.boosting._rules import Condition, Floats, Rows, Weights
 
 # Values of Z that differ by less are ties, which the first feature and the lowest cut win:
 # rounding, which depends on the order of the training rows, must not choose the rule.
@@ -46,9 +47,7 @@ def bools_of(Y: LabelMatrix) -> tuple[NDArray[np.bool_], NDArray[np.bool_] | Non
 class PairWeights:
     """The weights D (m, k) of all pairs of an instance and a label; 0 for unknown labels."""
 
-    def __init__(
-        self, has: NDArray[np.bool_], weights: Floats | None, unknown: NDArray[np.bool_] | None
-    ):
+    def __init__(self, has: NDArray[np.bool_], weights: Weights, unknown: Any):
         m, k = has.shape
         self._has = has
         self._D_1: Floats | None = None  # None: all pairs weigh the same at first
@@ -103,16 +102,14 @@ class Found:
         return self.condition.feature, self.condition.threshold or 0.0, not self.predicts[0]
 
 
-def best_condition(
-    bins: Bins, V: Floats, algorithm: str, rows: Rows | None = None
-) -> Found | None:
+def best_condition(bins: Bins, V: Floats, algorithm: str, rows: Any = None) -> Found | None:
     """Search all cuts of all features for weights V of :func:`by_sign`; None if there is none."""
     best = np.inf
     firsts: list[Found] = []  # the first of the best cuts in each part of the search
     for sums in bins.sums(V, rows):
         below, above = _below_and_above(sums.H)
         covered = sums.H.sum(axis=(1, 2))[:, np.newaxis]
-        for criterion in _criteria(algorithm, bins.presence):
+        for criterion in CRITERIA[algorithm][: 1 if bins.presence else None]:
             Z = _Z(criterion, below, above, covered, sums.missing)  # (g, b - 1)
             best = min(best, float(Z.min()))
             g, cut = _first(Z)
@@ -200,17 +197,6 @@ def _below_and_above(H: Floats) -> tuple[Floats, Floats]:
     return below, above
 
 
-def _criteria(algorithm: str, presence: bool) -> list[Criterion]:
-    if algorithm == "real":
-        return [Criterion((True, True), _root, _root, _sum)]
-    if algorithm == "discrete":
-        return [Criterion((True, True), np.minimum, np.minimum, _at_best_alpha)]
-    choices = [Criterion((True, False), np.add, _root, _sum)]  # a silent side keeps its weight
-    if not presence:  # BoosTexter predicts where the word is present; a threshold has equal sides
-        choices.append(Criterion((False, True), _root, np.add, _sum))
-    return choices
-
-
 def _root(plus: Floats, minus: Floats) -> Floats:
     """Cost of a side that predicts: the score ln(W+ / W-) / 2 leaves the weight 2 sqrt(W+ W-)."""
     cost = plus * minus
@@ -226,3 +212,15 @@ def _sum(costs: Floats, _covered: Floats, missing: Floats) -> Floats:
 def _at_best_alpha(wrong: Floats, covered: Floats, missing: Floats) -> Floats:
     """Z of a rule with one weight alpha that predicts the heavier of W+ and W- everywhere."""
     return 2 * np.sqrt(wrong * (covered - wrong)) + missing
+
+
+CRITERIA = {
+    "real": [Criterion((True, True), _root, _root, _sum)],
+    "discrete": [Criterion((True, True), np.minimum, np.minimum, _at_best_alpha)],
+    # A side that abstains keeps its weight. BoosTexter predicts where the word is present; a
+    # threshold may abstain on either side.
+    "abstain": [
+        Criterion((True, False), np.add, _root, _sum),
+        Criterion((False, True), _root, np.add, _sum),
+    ],
+}

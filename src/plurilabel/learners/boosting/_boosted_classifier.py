@@ -20,7 +20,6 @@ from plurilabel._core.base import (
     ScoringClassifier,
     WeightedFit,
     default_feature_names,
-    validate_features,
 )
 from plurilabel._core.blocks import dense
 from plurilabel._core.compat import Interval, StrOptions
@@ -29,10 +28,11 @@ from plurilabel._core.fitted import Declared, flag, number, numbers, values
 from plurilabel._core.limits import check_size
 from plurilabel._core.unknown import UnknownLabels, known_part
 from plurilabel.learners.boosting._bins import Bins
-from plurilabel.learners.boosting._rules import Columns, Floats
+from plurilabel.learners.boosting._rules import Columns, Floats, Weights
 from plurilabel.metrics import get_measure
 from plurilabel.model_selection import IterativeStratifiedKFold, stratified_split
 
+Rounds = Iterator[tuple[Any, float]]
 MOSTLY_ZERO = 0.9  # fraction of zeros from which features are treated as words
 PROGRESS = 1e-9  # boosting ends when a round reduces the bound by a smaller fraction
 
@@ -46,6 +46,7 @@ class BoostedClassifier(WeightedFit, ScoringClassifier):
     """
 
     _learns_from_known = True
+    _X_form: ClassVar[dict[str, Any]] = {"ensure_all_finite": "allow-nan"}
     _measure: ClassVar[str] = "hamming_loss"  # that ``bound_`` bounds
     _slope: ClassVar[float] = 2.0  # P(label) = sigmoid(slope * f) where the loss is minimal
     _cut_at_zero: ClassVar[bool] = True
@@ -83,9 +84,7 @@ class BoostedClassifier(WeightedFit, ScoringClassifier):
     rules_: list[Any]
 
     @abstractmethod
-    def _rounds(
-        self, X: Any, Y: LabelMatrix, weights: Floats | None
-    ) -> Iterator[tuple[Any, float]]: ...
+    def _rounds(self, X: Any, Y: LabelMatrix, weights: Weights) -> Rounds: ...
 
     def _walk(self, columns: Columns) -> Iterator[Floats]:
         f = np.zeros((columns.n, self.n_labels_))
@@ -195,11 +194,9 @@ class BoostedClassifier(WeightedFit, ScoringClassifier):
 
     def _out_of_fold(self, X: Any, Y: LabelMatrix, weights: Any, folds: int) -> Floats:
         """Scores of each instance by rules learned without its fold."""
-        if folds > X.shape[0]:
-            raise ValueError(
-                f"calibration_folds must be at most the {X.shape[0]} training instances, "
-                f"got {folds}"
-            )
+        if folds > (n := X.shape[0]):
+            most = f"the {n} training instances"
+            raise ValueError(f"calibration_folds must be at most {most}, got {folds}")
         part = clone(self).set_params(
             n_estimators=max(1, self.n_estimators_),
             validation_fraction=None,
@@ -216,9 +213,7 @@ class BoostedClassifier(WeightedFit, ScoringClassifier):
     def _bins(self, X: Any, q: int) -> Bins:
         return Bins(X, presence=self.presence_, max_bins=self.max_bins, width=2 * q)
 
-    def _epsilon(
-        self, shape: tuple[int, ...], weights: Floats | None, unknown: Any = None
-    ) -> float:
+    def _epsilon(self, shape: tuple[int, ...], weights: Weights, unknown: Any = None) -> float:
         if self.smoothing is not None:
             return self.smoothing
         n = shape[0] if weights is None else float(weights.sum())
@@ -236,7 +231,7 @@ class BoostedClassifier(WeightedFit, ScoringClassifier):
     def _scores(self, X: Any) -> Floats:
         return self._minus_cut(self._final(X))
 
-    def predict_proba(self, X: ArrayLike) -> Floats:
+    def predict_proba(self, X: ArrayLike) -> NDArray[np.floating]:
         """Probability of each label: the logistic function of ``slope_`` times the score.
 
         Returns
@@ -244,33 +239,12 @@ class BoostedClassifier(WeightedFit, ScoringClassifier):
         ndarray of shape (n, q)
             Column l is P(label l | x). For a 1-D y the rows are scaled to sum to one.
         """
-        check_is_fitted(self)
-        proba = expit(self.slope_ * self._validated_scores(X))
-        if not self.single_output_:
-            return proba
-        total = proba.sum(axis=1, keepdims=True)
-        q = proba.shape[1]
-        return np.where(total > 0, proba, 1.0) / np.where(total > 0, total, q)
+        return self._proba(expit(self.slope_ * self._validated_scores(X)))
 
     def staged_scores(self, X: ArrayLike) -> Iterator[Floats]:
-        """The scores f (n, q) after each round, before any cut is subtracted.
-
-        Yields
-        ------
-        ndarray of shape (n, q)
-        """
-        check_is_fitted(self)
-        X = self._validate_X(X, reset=False)
-        for f in self._walk(Columns(X)):
+        """Yield the scores f (n, q) after each round, before any cut is subtracted."""
+        for f in self._walk(Columns(self._validate_predict(X))):
             yield f.copy()
-
-    def _validate_X(self, X: Any, *, reset: bool) -> Any:
-        return validate_features(self, X, reset=reset, ensure_all_finite="allow-nan")
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags
 
 
 class _HeldOut:

@@ -17,7 +17,6 @@ from plurilabel._core.base import (
     ProbabilisticClassifier,
     ScoringClassifier,
     WeightedFit,
-    validate_features,
 )
 from plurilabel._core.blocks import dense, row_blocks
 from plurilabel._core.compat import Interval, StrOptions
@@ -181,6 +180,7 @@ class MLGradientBoosting(WeightedFit, ProbabilisticClassifier, ScoringClassifier
     """
 
     _learns_from_known = True
+    _X_form: ClassVar[dict[str, Any]] = {"ensure_all_finite": "allow-nan"}
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
         "learning_rate": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither")],
@@ -263,8 +263,14 @@ class MLGradientBoosting(WeightedFit, ProbabilisticClassifier, ScoringClassifier
 
     def _fit(self, X: Any, Y: LabelMatrix, weights: Any = None) -> None:
         Y, unknown = known_part(Y)
-        n, d = X.shape
-        self._check_memory(n, d, Y.shape[1])
+        (n, d), q = X.shape, Y.shape[1]
+        heads = q if self.heads == "all" else min(int(self.heads), q)
+        leaves = 1 if self.weak == "rule" else min(2 ** min(self.max_depth, 40), n)
+        memory = 50.0 * n * q + 64.0 * q * self._n_features(d) * self.max_bins
+        memory += 8.0 * heads * leaves * self.n_estimators
+        sizes = f"{n:,} instances, {d:,} features and {q:,} labels"
+        instead = "fewer max_features, or HOMER around this learner"
+        check_size(self, sizes, memory=memory, instead=instead)
         weight = np.ones(n) if weights is None else weights
         data = [X, Y, self._cells(Y, weight, unknown), weight]
         # instances without known labels must not influence the bins
@@ -288,20 +294,11 @@ class MLGradientBoosting(WeightedFit, ProbabilisticClassifier, ScoringClassifier
             # the model's predictions for unknown labels and those of weight 0
             sets = has if unknown is None else np.where(cells > 0, has, self._f(X) > 0)
             self.label_sets_ = np.unique(sets, axis=0).astype(np.int8)
-        elif hasattr(self, "label_sets_"):
-            del self.label_sets_
+        else:
+            self.__dict__.pop("label_sets_", None)
         gains = forest.label_feature_gains(grown, (self.n_labels_, self.n_features_in_))
         self.label_feature_importances_ = gains if sparse.issparse(X) else gains.toarray()
         self.feature_importances_ = np.asarray(gains.sum(axis=0)).ravel()
-
-    def _check_memory(self, n: int, d: int, q: int) -> None:
-        slots = self._n_features(d) * self.max_bins
-        heads = q if self.heads == "all" else min(int(self.heads), q)
-        leaves = 1 if self.weak == "rule" else min(2 ** min(self.max_depth, 40), n)
-        memory = 50.0 * n * q + 64.0 * q * slots + 8.0 * heads * leaves * self.n_estimators
-        sizes = f"{n:,} instances, {d:,} features and {q:,} labels"
-        instead = "fewer max_features, or HOMER around this learner"
-        check_size(self, sizes, memory=memory, instead=instead)
 
     def _cells(self, Y: LabelMatrix, weight: Floats, unknown: Any) -> Floats:
         """Weights of pairs of an instance and a label, (n, q) or (n, 1); 0 if unknown."""
@@ -333,7 +330,10 @@ class MLGradientBoosting(WeightedFit, ProbabilisticClassifier, ScoringClassifier
         """Run the rounds."""
         (n, q), loss = has.shape, LOSSES[self.loss]
         random = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
-        binned = Binned(X, self.max_bins, weight, self._n_categories())
+        n_categories = np.zeros(X.shape[1], dtype=np.intp)  # 0 for other features
+        for j, known in self._categories_by_feature().items():
+            n_categories[j] = max(len(known), 1)
+        binned = Binned(X, self.max_bins, weight, n_categories)
         grower = Grower(
             binned,
             rule=self.weak == "rule",
@@ -428,11 +428,16 @@ class MLGradientBoosting(WeightedFit, ProbabilisticClassifier, ScoringClassifier
     def _validate_X(self, X: Any, *, reset: bool) -> Any:
         """X with categories replaced by their numbers."""
         if reset:
-            X = self._learn_categories(X)
+            for name in ("is_categorical_", "categories_", "subset_", "subsets_"):
+                self.__dict__.pop(name, None)
+            X, columns, categories = learn_codes(X, self.categorical_features)
+            if len(columns):
+                self.categories_ = categories
+                self.is_categorical_ = np.isin(np.arange(X.shape[1]), columns)
         elif hasattr(self, "is_categorical_"):
             X = encode(X, np.flatnonzero(self.is_categorical_), self.categories_)
         try:
-            return validate_features(self, X, reset=reset, ensure_all_finite="allow-nan")
+            return super()._validate_X(X, reset=reset)
         except ValueError as error:
             about_text = "could not convert string", "expected a number, got"
             told = any(words in str(error) for words in about_text)
@@ -442,43 +447,15 @@ class MLGradientBoosting(WeightedFit, ProbabilisticClassifier, ScoringClassifier
             advice = "if it has categories, add it to categorical_features" if reset else known
             raise ValueError(f"column {found[0]} of X has text, {found[1]!r}: {advice}") from error
 
-    def _learn_categories(self, X: Any) -> Any:
-        for name in ("is_categorical_", "categories_", "subset_", "subsets_"):
-            if hasattr(self, name):
-                delattr(self, name)
-        X, columns, categories = learn_codes(X, self.categorical_features)
-        if len(columns):
-            self.categories_ = categories
-            self.is_categorical_ = np.isin(np.arange(X.shape[1]), columns)
-        return X
-
-    def _n_categories(self) -> NDArray[np.intp]:
-        """The number of categories of each feature, 0 if it is not categorical."""
-        numbers = np.zeros(self.n_features_in_, dtype=np.intp)
-        for j, known in self._categories_by_feature().items():
-            numbers[j] = max(len(known), 1)
-        return numbers
-
     def _categories_by_feature(self) -> dict[int, list[Any]]:
         if not hasattr(self, "is_categorical_"):
             return {}
         return dict(zip(np.flatnonzero(self.is_categorical_).tolist(), self.categories_))
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags
-
     def to_text(self, *, feature_names: Sequence[str] | None = None, max_labels: int = 5) -> str:
         """Describe all rules, one line for each leaf of each tree.
 
-        Parameters
-        ----------
-        feature_names, max_labels : as in :meth:`AdaBoostMH.to_text`
-
-        Returns
-        -------
-        str
+        Parameters as in :meth:`AdaBoostMH.to_text`.
         """
         names, words = boosted.fitted_names(self, feature_names)
         ways = self._ways(names)

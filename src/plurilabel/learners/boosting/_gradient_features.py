@@ -76,9 +76,7 @@ class Binned:
         their rows. Bytes are joined several times as fast as arrays.
     """
 
-    def __init__(
-        self, X: Any, max_bins: int, weights: Floats, categories: NDArray[np.intp] | None = None
-    ):
+    def __init__(self, X: Any, max_bins: int, weights: Floats, categories: Rows | None = None):
         n, d = X.shape
         categories = np.zeros(d, dtype=np.intp) if categories is None else categories
         found = list(_columns(X, max_bins, weights, categories))
@@ -144,9 +142,7 @@ class Binned:
         return bins
 
 
-def _columns(
-    X: Any, max_bins: int, weights: Floats, categories: NDArray[np.intp]
-) -> Iterator[Column]:
+def _columns(X: Any, max_bins: int, weights: Floats, categories: Rows) -> Iterator[Column]:
     """The features with more than one bin."""
     # most columns of texts are counts; one by one they take ten times as long
     counts = _counts(X, max_bins) if sparse.issparse(X) else {}
@@ -265,19 +261,16 @@ def _find_categorical(asked: ArrayLike | str, X: Any) -> NDArray[np.intp]:
             )
         return np.flatnonzero(wanted)
     if wanted.dtype.kind not in "iu":
-        return _columns_named([str(name) for name in wanted.ravel()], X)
+        if not hasattr(X, "columns"):
+            raise ValueError("categorical_features are names, but X is not a data frame")
+        names, columns = list(map(str, wanted.ravel())), list(map(str, X.columns))
+        if strange := [name for name in names if name not in columns]:
+            what = listed(strange, 5)
+            raise ValueError(f"categorical_features has {what}, which X does not have")
+        return np.unique([columns.index(name) for name in names])
     if wanted.min() < 0 or wanted.max() >= d:
         raise ValueError(f"categorical_features must be from 0 to {d - 1}, got {wanted.tolist()}")
     return np.unique(wanted)
-
-
-def _columns_named(names: list[str], X: Any) -> NDArray[np.intp]:
-    if not hasattr(X, "columns"):
-        raise ValueError("categorical_features are names, but X is not a data frame")
-    columns = [str(name) for name in X.columns]
-    if unknown := [name for name in names if name not in columns]:
-        raise ValueError(f"categorical_features has {listed(unknown, 5)}, which X does not have")
-    return np.unique([columns.index(name) for name in names])
 
 
 def _categories_of(X: Any, columns: NDArray[np.intp]) -> list[list[Any]]:
@@ -313,7 +306,7 @@ def encode(X: Any, columns: NDArray[np.intp], categories: Sequence[Sequence[Any]
 
 
 def text_in(X: Any) -> tuple[Any, str] | None:
-    """The name or place of the first column of X with text that is no number, and the text."""
+    """The first column of X with text that is not a number, and the text."""
     if sparse.issparse(X) or np.ndim(X := _as_columns(X)) != 2:
         return None
     for j in range(X.shape[1]):

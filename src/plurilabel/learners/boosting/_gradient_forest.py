@@ -1,4 +1,4 @@
-"""The trees and rules of a model as arrays: how instances run down, and what it reads like."""
+"""The trees and rules of a model as arrays: predictions, and descriptions in words."""
 
 from __future__ import annotations
 
@@ -123,11 +123,8 @@ def run_down(
 def sums_of_leaves(leaves: NDArray[Any], values: Any) -> Floats:
     """Sum of the rows of ``values`` at the leaves (rows, trees)."""
     rows, trees = leaves.shape
-    ends = np.arange(0, leaves.size + 1, trees)
-    member = sparse.csr_array(
-        (np.ones(leaves.size), leaves.ravel(), ends), shape=(rows, values.shape[0])
-    )
-    total = member @ values
+    sizes = np.full(rows, trees)
+    total = csr_of_rows(np.ones(leaves.size), leaves.ravel(), sizes, values.shape[0]) @ values
     return total.toarray() if sparse.issparse(total) else np.asarray(total)
 
 

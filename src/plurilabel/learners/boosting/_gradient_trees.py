@@ -286,9 +286,7 @@ class Grower:
             return self._with_strays(cuts, far, totals)
         return cuts, far
 
-    def _in_order(
-        self, slots: NDArray[Any], sums: Floats, starts: Rows
-    ) -> tuple[NDArray[Any], Floats]:
+    def _in_order(self, slots: NDArray[Any], sums: Floats, starts: Rows) -> tuple[Rows, Floats]:
         """Order the categories of each feature in each node by their first principal component."""
         # That is, of their Newton steps. Rare categories are near the middle, because l2 makes
         # their steps small.
@@ -386,9 +384,8 @@ class Grower:
     def _head(self, splits: Splits, total: Floats) -> Rows:
         """The labels that gain most by the first condition."""
         worth = self._worth_by_label(splits.sums[0])
-        gain = (worth[splits.covers[0]] if self.rule else worth.sum(axis=0)) - (
-            self._worth_by_label(total)
-        )
+        gain = worth[splits.covers[0]] if self.rule else worth.sum(axis=0)
+        gain = gain - self._worth_by_label(total)
         steps = np.rint(gain / (TIE * (np.abs(gain).max() or 1.0)))  # the first label in a tie
         return np.sort(np.argsort(-steps, kind="stable")[: self.heads])
 

@@ -14,6 +14,7 @@ from plurilabel._core.blocks import row_blocks
 from plurilabel._core.fitted import Declared, count, numbers, values
 
 Floats = NDArray[np.float64]
+Weights = NDArray[np.float64] | None
 Rows = NDArray[np.intp]
 
 CELLS = 1 << 18  # entries of a matrix (n, q) that are copied at a time
@@ -202,11 +203,7 @@ class DecisionNode:
     (array([0.41]), array([-0.5]))
     """
 
-    _fitted: ClassVar[Declared] = {
-        "precondition": count(),
-        "yes": numbers("q"),
-        "no": numbers("q"),
-    }
+    _fitted: ClassVar[Declared] = {"precondition": count(), "yes": ["q"], "no": ["q"]}
 
     precondition: int
     condition: Condition | None

@@ -8,7 +8,6 @@ from plurilabel.learners.mixtures._word_mixture import WordMixture, WordShares
 
 __all__ = ["PMM1", "PMM2", "LabelSetMixture", "WordMixture", "WordShares"]
 
-
 ROSTER = {
     "LabelSetMixture": Learner(
         {"LabelSetMixture()": {}, "LabelSetMixture(search='exact', set_prior='labels')": {}},

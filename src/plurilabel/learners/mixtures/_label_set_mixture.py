@@ -112,15 +112,9 @@ class LabelSetMixture(WordMixture):
         random_state: Any = None,
     ):
         super().__init__(
-            alpha=alpha,
-            set_prior=set_prior,
-            search=search,
-            max_labels=max_labels,
-            init_params=init_params,
-            tol=tol,
-            max_iter=max_iter,
-            random_state=random_state,
-        )
+            alpha=alpha, set_prior=set_prior, search=search, max_labels=max_labels,
+            init_params=init_params, tol=tol, max_iter=max_iter, random_state=random_state,
+        )  # fmt: skip
 
     def _members(self, sets: list[tuple[int, ...]]) -> Memberships:
         q = self.n_labels_

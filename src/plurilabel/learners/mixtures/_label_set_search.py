@@ -63,9 +63,7 @@ def without_labels(present: tuple[int, ...], labels: Iterable[int]) -> Members:
     return np.array(rest, dtype=np.intp).reshape(len(rest), len(present) - 1)
 
 
-def all_sets(
-    always: tuple[int, ...], free: NDArray[np.intp], fewest: int, most: int
-) -> list[Members]:
+def all_sets(always: tuple[int, ...], free: Members, fewest: int, most: int) -> list[Members]:
     """Every set of the labels ``always`` and ``fewest`` to ``most`` free ones, by size."""
     lists = []
     for k in range(fewest, most + 1):
@@ -164,8 +162,6 @@ class SetSearch:
             width *= max(X.nnz / X.shape[0], 1)
         return row_blocks(X.shape[0], width, BLOCK)
 
-    # greedy ------------------------------------------------------------------------------
-
     def greedy(self, X: sparse.csr_array) -> Floats:
         """Scores (n, q) of sets that adding or dropping a single label does not improve.
 
@@ -238,8 +234,6 @@ class SetSearch:
                 other = self.log_joint(X, theta, members, self.seen.find(members))
                 scores[settled, present[0]] = np.maximum(now - other.max(axis=1), TINY)
         return _Step(flip, scores, whole, single)
-
-    # lists -------------------------------------------------------------------------------
 
     def among(self, X: sparse.csr_array, lists: list[Members]) -> Floats:
         """Scores (n, q): log probability of the best set with a label, less that without it."""

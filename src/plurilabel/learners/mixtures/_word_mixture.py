@@ -17,7 +17,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, check_non_negative
 
-from plurilabel._core.base import LabelMatrix, ScoringClassifier, WeightedFit, validate_features
+from plurilabel._core.base import LabelMatrix, ScoringClassifier, WeightedFit
 from plurilabel._core.compat import Interval, StrOptions
 from plurilabel._core.explanation.contributions import SCORE, Explained, Given
 from plurilabel._core.fitted import Declared, labels, numbers, parameter
@@ -62,6 +62,7 @@ class WordMixture(WeightedFit, ScoringClassifier):
         the shares of sets of one size.
     """
 
+    _X_form: ClassVar[dict[str, Any]] = {"dtype": np.float64}
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "alpha": [Interval(Real, 1e-10, None, closed="left")],
         "set_prior": [StrOptions({"uniform", "labels", "sets"})],
@@ -104,8 +105,6 @@ class WordMixture(WeightedFit, ScoringClassifier):
         self.max_iter = max_iter
         self.random_state = random_state
 
-    # hooks -------------------------------------------------------------------------------
-
     @abstractmethod
     def _members(self, sets: list[tuple[int, ...]]) -> Memberships: ...
 
@@ -122,10 +121,8 @@ class WordMixture(WeightedFit, ScoringClassifier):
         """Whether the shares depend on which sets were seen."""
         return False
 
-    # learning ----------------------------------------------------------------------------
-
     def _validate_X(self, X: Any, *, reset: bool) -> Any:
-        X = validate_features(self, X, reset=reset, dtype=np.float64)
+        X = super()._validate_X(X, reset=reset)
         check_non_negative(X, f"{type(self).__name__} (input X)")
         if X.shape[0] and (most := X.max()) > MOST:
             raise ValueError(f"X must hold counts of at most {MOST:g}, got {most:g}")
@@ -185,8 +182,6 @@ class WordMixture(WeightedFit, ScoringClassifier):
         rest = K * V - len(by_word)
         log_theta = np.log(by_word + a).sum() + rest * np.log(a) - V * np.log(total).sum()
         return theta, a * float(log_theta)
-
-    # predictions ---------------------------------------------------------------------------------
 
     @property
     def feature_log_prob_(self) -> Floats:
@@ -400,21 +395,20 @@ class WordShares(Explained):
         if not self.words:
             return f"no known words: {', '.join(self.sources)}"
         least = (4, 5, *[5] * len(self.sources))
-        return "\n".join(aligned([self._head(), *self._rows()], least=least))
-
-    def _head(self) -> list[str]:
-        return ["word", "count", *self.sources]
+        return "\n".join(aligned(self._rows(), least=least))
 
     def _rows(self) -> list[list[str]]:
-        """Words, counts and shares as text, with a last row for all words."""
+        """A head, then words, counts and shares as text, with a last row for all words."""
         # by most probable source, surest words first
         own = self.shares.argmax(axis=1)
         order = np.lexsort((-self.shares.max(axis=1), own))
         found = [(self.words[i], self.counts[i], self.shares[i]) for i in order]
         found.append(("all", self.counts.sum(), np.array([*self.totals().values()])))
-        return [[word, f"{n:g}", *(f"{p:.2f}" for p in parts)] for word, n, parts in found]
+        rows = [[word, f"{n:g}", *(f"{p:.2f}" for p in parts)] for word, n, parts in found]
+        return [["word", "count", *self.sources], *rows]
 
     def _repr_html_(self) -> str:
         if not self.words:
             return html_table([], [[str(self)]])
-        return html_table(self._head(), self._rows())
+        head, *rows = self._rows()
+        return html_table(head, rows)

@@ -5,7 +5,6 @@ from plurilabel.learners.rules._mmac import MMAC, LabelRule, any_label, label_we
 
 __all__ = ["MMAC", "LabelRule", "any_label", "label_weight", "top_label"]
 
-
 ROSTER = {
     "MMAC": Learner(
         {"MMAC()": {}, "MMAC(max_bins=12, min_support=2, max_length=1, voting='all')": {}},

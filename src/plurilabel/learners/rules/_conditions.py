@@ -1,4 +1,4 @@
-"""Conditions of rules: features as items, and the search for those that labels follow from."""
+"""Conditions of rules: features as items, and the search for conditions that imply labels."""
 
 from __future__ import annotations
 
@@ -86,9 +86,7 @@ class Items:
         return f"{name} is above {low:.4g} and at most {high:.4g}"
 
 
-def _items(
-    values: NDArray[np.float64], max_bins: int, mostly_0: bool
-) -> list[tuple[float, float]]:
+def _items(values: NDArray[Any], max_bins: int, mostly_0: bool) -> list[tuple[float, float]]:
     """The items of a feature, as intervals above ``low`` up to ``high``; none if it is constant.
 
     A value is the interval that holds nothing else: another one, never seen, is not that item.
@@ -137,7 +135,6 @@ def mine(
     feature: NDArray[np.intp],
     labels: Bits,
     alive: Bits,
-    *,
     min_count: int,
     min_confidence: float,
     max_length: int,

@@ -1,4 +1,4 @@
-"""MMAC: rules by association, learned again on what they leave."""
+"""MMAC: association rules, learned again on the instances that they leave."""
 
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ from plurilabel._core.base import (
     check_labels,
     check_scores,
     default_feature_names,
-    validate_features,
 )
 from plurilabel._core.blocks import csr_of_rows, dense, row_blocks
 from plurilabel._core.compat import Interval, StrOptions
@@ -59,11 +58,10 @@ class MMAC(ScoringClassifier):
 
     A rule is a condition, such as "cough is present and fever is present", with the labels that
     training instances with the condition have often enough (``min_support``) and surely enough
-    (``min_confidence``). The rules are ranked by confidence, then support, then shortness; one is
-    taken if it gives a label that is right to an instance that no rule before it has served.
-    Then rules are learned again from the instances that are left, until nothing more is found, and
-    rules with the same condition are merged. ``predict`` gives the labels of the first rule that
-    matches.
+    (``min_confidence``). The rules are ranked by confidence, then support, then shortness. A rule
+    is kept if it gives a correct label to an instance that no earlier rule covers. Then rules are
+    learned again from the instances that are left, until no more are found, and rules with the
+    same condition are merged. ``predict`` returns the labels of the first rule that matches.
 
     Parameters
     ----------
@@ -74,10 +72,10 @@ class MMAC(ScoringClassifier):
     max_length : int, default=2
         The most items of a condition.
     max_bins : int, default=4
-        A feature with more values than this is cut at quantiles into so many intervals; each
-        value of others is an item, which values that did not occur in training do not have. Where
-        half of a feature or more is 0, 0 is not an item and only the other values are; if there
-        is one other value, the item is that the feature is not 0: words are present or not.
+        A feature with more values than this is cut at quantiles into this many intervals, which
+        are its items; for other features each training value is an item. If at least half of the
+        values of a feature are 0, 0 is not an item; if there is only one other value, the item
+        is that the feature is not 0, as for words.
     voting : {"first", "all"}, default="first"
         The labels of the first rule that matches, as in the paper, or of all rules that match.
 
@@ -86,31 +84,30 @@ class MMAC(ScoringClassifier):
     rules_ : list of LabelRule
         The first to be tried first.
     default_ : ndarray of shape (q,)
-        The label set where no rule matches: the most frequent one among the training instances
-        for which that is so, or among all.
+        The label set if no rule matches: the most frequent one among the training instances
+        without a matching rule, or among all.
     n_rounds_ : int
-        How often rules were learned.
+        Number of times that rules were learned.
     frequencies_ : ndarray of shape (q,)
-        Of the labels.
+        Frequencies of the labels.
     label_names_ : ndarray of shape (q,)
 
     Notes
     -----
-    *Reading of the paper.* It is written for one class to an instance in training. Here a
-    condition carries all labels that pass both thresholds at once, and an instance is served by a
-    rule with any label that it has. The other reading, one label to a condition in each round
-    and each label of an instance to be served, hardly ever gives a rule two labels: its F1 on the
-    hold-out of Emotions is .41, against .47.
+    *Reading of the paper.* The paper assumes one class per training instance. Here a condition
+    has all labels that pass both thresholds at once, and a rule covers an instance that has any
+    of them. With one label per condition and round, rules hardly ever have two labels: F1 on the
+    hold-out of Emotions is then .41 instead of .47.
 
     *min_support.* F1 by 3-fold cross-validation on the training parts, with 0.005, 0.01, 0.02 and
     0.05: Medical .666, .679, .683, .532; Emotions .487, .489, .493, .463.
 
-    *Scores.* A label that is predicted has its confidence in the rule, one that only later rules
-    give has that less 1, others their frequency less 2. Labels that all or no training instances
-    have are predicted always or never and take no part in the rules.
+    *Scores.* The score of a predicted label is its confidence in the rule; of a label that only
+    later rules have, its confidence less 1; of others, their frequency less 2. Constant labels
+    are always or never predicted and are not part of rules.
 
-    *Cost.* Each round looks at every condition with enough support: instances / 64 words for each
-    condition and label. Dense features of many intervals have many such conditions.
+    *Cost.* Each round processes every condition with enough support: instances / 64 words per
+    condition and label. Dense features with many intervals have many such conditions.
 
     References
     ----------
@@ -132,6 +129,7 @@ class MMAC(ScoringClassifier):
            [0, 0, 1]])
     """
 
+    _X_form: ClassVar[dict[str, Any]] = {"dtype": np.float64}
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "min_support": [
             Interval(Real, 0, 1, closed="neither"),
@@ -167,9 +165,6 @@ class MMAC(ScoringClassifier):
         self.max_bins = max_bins
         self.voting = voting
 
-    def _validate_X(self, X: Any, *, reset: bool) -> Any:
-        return validate_features(self, X, reset=reset, dtype=np.float64)
-
     def _fit(self, X: Any, Y: LabelMatrix) -> None:
         Y = dense(Y)
         n = len(Y)
@@ -187,15 +182,8 @@ class MMAC(ScoringClassifier):
         self.n_rounds_ = 0
         while left.any():
             self.n_rounds_ += 1
-            rules = mine(
-                bits,
-                items.feature,
-                labels,
-                left,
-                min_count=max(int(least), 1),
-                min_confidence=self.min_confidence,
-                max_length=self.max_length,
-            )
+            limits = max(int(least), 1), self.min_confidence, self.max_length
+            rules = mine(bits, items.feature, labels, left, *limits)
             before = left.copy()
             for rule in sorted(rules, key=lambda rule: rule.rank()):
                 right = np.bitwise_or.reduce(labels[list(rule.labels)], axis=0)
@@ -236,27 +224,18 @@ class MMAC(ScoringClassifier):
         for r in range(self._conditions.shape[0]):
             support, confidence = self._supports[[r]], self._confidences[[r]]
             order = np.argsort(-support.data, kind="stable")
-            found.append(
-                LabelRule(
-                    items=tuple(self._conditions[[r]].indices.tolist()),
-                    labels=tuple(support.indices[order].tolist()),
-                    supports=tuple(support.data[order].tolist()),
-                    confidences=tuple(confidence.data[order].tolist()),
-                )
-            )
+            items = tuple(self._conditions[[r]].indices.tolist())
+            parts = support.indices[order], support.data[order], confidence.data[order]
+            found.append(LabelRule(items, *(tuple(part.tolist()) for part in parts)))
         return found
 
     def to_text(self, *, feature_names: Sequence[str] | None = None) -> str:
-        """The rules as sentences, one to a line, and what holds where none matches.
+        """The rules as sentences, one per line, and the labels if no rule matches.
 
         Parameters
         ----------
         feature_names : sequence of str, default=None
             Those of the data frame given to ``fit``, or ``x0, x1, ...``.
-
-        Returns
-        -------
-        str
         """
         rules, d = self.rules_, self.n_features_in_
         names: Any = feature_names
@@ -370,7 +349,7 @@ def _csr(values: list[Any], columns: list[Any], width: int) -> sparse.csr_array:
 
 
 def top_label(Y_true: ArrayLike, weights: ArrayLike) -> float:
-    """The part of the instances whose label of the highest weight is right.
+    """Share of the instances whose label with the highest weight is correct.
 
     Parameters
     ----------
@@ -378,10 +357,6 @@ def top_label(Y_true: ArrayLike, weights: ArrayLike) -> float:
     weights : array-like of shape (n, q)
         Not negative, such as :meth:`MMAC.label_weights` gives. Between equals the first label
         counts; a row without weights is wrong.
-
-    Returns
-    -------
-    float
 
     Examples
     --------
@@ -395,15 +370,9 @@ def top_label(Y_true: ArrayLike, weights: ArrayLike) -> float:
 
 
 def any_label(Y_true: ArrayLike, weights: ArrayLike) -> float:
-    """The part of the instances for which any label with a weight is right.
+    """Share of the instances for which any label with a weight is correct.
 
-    Parameters
-    ----------
-    Y_true, weights : as in :func:`top_label`
-
-    Returns
-    -------
-    float
+    Parameters as in :func:`top_label`.
 
     Examples
     --------
@@ -415,16 +384,12 @@ def any_label(Y_true: ArrayLike, weights: ArrayLike) -> float:
 
 
 def label_weight(Y_true: ArrayLike, weights: ArrayLike) -> float:
-    """The mean part of an instance's weights that is on labels that are right.
+    """Mean share of an instance's weights that is on correct labels.
 
     Parameters
     ----------
     Y_true, weights : as in :func:`top_label`
         Rows of weights are scaled to sum to one; a row without weights counts 0.
-
-    Returns
-    -------
-    float
 
     Examples
     --------

@@ -16,21 +16,10 @@ from plurilabel.learners.transformation._stacked_relevance import StackedRelevan
 from plurilabel.learners.transformation._transformation_classifier import TransformationClassifier
 
 __all__ = [
-    "HOMER",
-    "BinaryRelevance",
-    "CalibratedLabelRanking",
-    "ClassifierChain",
-    "EnsembleOfChains",
-    "EnsembleOfPrunedSets",
-    "LabelPowerset",
-    "OutputCodes",
-    "PrunedSets",
-    "RAkEL",
-    "StackedRelevance",
-    "TransformationClassifier",
-    "partition_labels",
-]
-
+    "HOMER", "BinaryRelevance", "CalibratedLabelRanking", "ClassifierChain", "EnsembleOfChains",
+    "EnsembleOfPrunedSets", "LabelPowerset", "OutputCodes", "PrunedSets", "RAkEL",
+    "StackedRelevance", "TransformationClassifier", "partition_labels",
+]  # fmt: skip
 
 ROSTER = {
     "BinaryRelevance": Learner(

@@ -50,9 +50,6 @@ LINEAR = (LogisticRegression, LinearSVC, Perceptron, RidgeClassifier, SGDClassif
 ENTRIES = 2**23  # coefficients of linear models that are stacked at once: 64 MB
 
 
-# one label --------------------------------------------------------------------------------
-
-
 def fit_binary(
     estimator: Any, X: Any, y: Any, params: Params, known: Any = None, balanced: bool = False
 ) -> Any:
@@ -74,7 +71,8 @@ def fit_binary(
     stand_in = copy(_sure_model())
     stand_in.n_features_in_ = X.shape[1]
     if n and weights is not None:
-        present, n = (present // n) * counted_weight(weights), counted_weight(weights)
+        total = counted_instances(X, params)
+        present, n = (present // n) * total, total
     # class frequencies with one more instance, half of which has the label
     stand_in.class_prior_ = np.array([n - present + 0.5, present + 0.5]) / (n + 1)
     return stand_in
@@ -89,15 +87,10 @@ def weight_parameter(estimator: Any) -> str | None:
     return "sample_weight" if has_fit_parameter(estimator, "sample_weight") else None
 
 
-def counted_weight(weights: NDArray[np.float64]) -> int:
-    """The rounded sum of the weights, at least 1."""
-    return max(1, round(float(weights.sum())))
-
-
 def counted_instances(X: Any, params: Params) -> int:
-    """The number of training instances, or their total weight."""
+    """The number of training instances, or their total weight, rounded and at least 1."""
     weights = params.get("sample_weight")
-    return X.shape[0] if weights is None else counted_weight(weights)
+    return X.shape[0] if weights is None else max(1, round(float(weights.sum())))
 
 
 @cache
@@ -149,9 +142,6 @@ def linear_scores(models: Sequence[Any], X: Any, method: str) -> NDArray[np.floa
     return expit(values) if method == "predict_proba" else values
 
 
-# a model for each label -------------------------------------------------------------------
-
-
 def fit_each(
     estimator: Any,
     X: Any,
@@ -167,7 +157,9 @@ def fit_each(
     Labels share one model where fitting all of them costs as much as one and gives the same
     result: nearest neighbours share the search, ridge regression the factorisation.
     """
-    if _learns_together(estimator) and isinstance(Y, np.ndarray) and not balanced:
+    together = type(estimator) in (KNeighborsClassifier, RadiusNeighborsClassifier)
+    together |= type(estimator) is RidgeClassifier and estimator.class_weight is None
+    if together and isinstance(Y, np.ndarray) and not balanced:
         varies = Y.min(axis=0) != Y.max(axis=0)
         if varies.sum() > 1:
             shared = clone(estimator).fit(X, Y[:, varies].astype(np.int64), **params)
@@ -197,15 +189,7 @@ def fit_more(
     return in_parallel(learn, jobs, n_jobs=n_jobs)
 
 
-def _learns_together(estimator: Any) -> bool:
-    if type(estimator) is RidgeClassifier:
-        return estimator.class_weight is None
-    return type(estimator) in (KNeighborsClassifier, RadiusNeighborsClassifier)
-
-
-def score_each(
-    models: list[Any], X: Any, method: str, *, n_jobs: int | None = None
-) -> NDArray[np.floating]:
+def score_each(models: list[Any], X: Any, method: str, *, n_jobs: Any = None) -> NDArray[Any]:
     """Scores (n, q) of the models of :func:`fit_each`."""
     groups = _scored_together(models, X, method)
     jobs = (([models[l] for l in labels], X, method) for labels in groups)
@@ -280,9 +264,6 @@ def explain_binary(model: Any, x: Any, method: str, given: Given) -> Parts:
     return class_parts(model, x, method, given)
 
 
-# what the models see ----------------------------------------------------------------------
-
-
 def columns(Y: LabelMatrix) -> Iterator[NDArray[np.int64]]:
     """Yield the columns of Y as dense int64, as classifiers expect them."""
     csc = None if isinstance(Y, np.ndarray) else sparse.csc_array(Y)
@@ -308,9 +289,6 @@ def with_columns(X: Any, extra: Any) -> Any:
         added = sparse.csr_array(extra, dtype=X.dtype)
         return sparse.hstack([sparse.csr_array(X), added], format="csr")
     return np.hstack([X, extra.astype(X.dtype, copy=False)])
-
-
-# many models ------------------------------------------------------------------------------
 
 
 def in_parallel(

@@ -134,10 +134,6 @@ class BinaryRelevance(TransformationClassifier):
         classes : array of shape (n_classes,), optional
             All classes that may occur; for the first call with a 1-D y.
         sample_weight : array-like of shape (n,) or (n, q), default=None
-
-        Returns
-        -------
-        self
         """
         if self.label_weight is not None:
             raise ValueError(

@@ -225,9 +225,7 @@ class ClassifierChain(TransformationClassifier):
             told[there] = self._out_of_fold(seen[there], y[there], some, grouped)
         return told
 
-    def _out_of_fold(
-        self, seen: Any, y: NDArray[np.int64], params: base.Params, groups: Any
-    ) -> NDArray[Any]:
+    def _out_of_fold(self, seen: Any, y: Any, params: base.Params, groups: Any) -> NDArray[Any]:
         """The column for later models, from models trained on other folds."""
         cv = self.cv if groups is not None else _folds(self.cv, y)
         splits: Any = splits_by(cv, seen, y, groups)
@@ -288,20 +286,19 @@ class ClassifierChain(TransformationClassifier):
             return super()._predict(X)
         return self._search(X)[0]
 
-    def _search(self, X: Any) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
+    def _search(self, X: Any) -> tuple[Any, ...]:
         """The most probable sets and the marginals (n, q) that the search finds."""
         q, found = len(self.estimators_), []
         draws = self.inference_ == "monte-carlo"
         width = 2**q if self.inference_ == "exact" else self.beam_width_
-        width = len(self.uniforms_) if draws else width
+        search: Any = partial(beam_search, width=width)
+        if draws:
+            width, search = len(self.uniforms_), partial(sample_sets, uniforms=self.uniforms_)
         # in blocks: the candidate sets of all instances would not fit into memory
-        search: Any = partial(sample_sets, uniforms=self.uniforms_)
-        search = search if draws else partial(beam_search, width=width)
         for rows in row_blocks(X.shape[0], width * (X.shape[1] + q), AT_ONCE):
             found.append(search(self.estimators_, X[rows]))
         back = np.argsort(self.order_)
-        modes, marginals = (np.vstack(parts).take(back, axis=1) for parts in zip(*found))
-        return modes, marginals
+        return tuple(np.vstack(parts).take(back, axis=1) for parts in zip(*found))
 
     def _check_inference(self, q: int) -> None:
         if self.inference == "greedy":
@@ -363,9 +360,7 @@ def _check_order(order: Any, q: int, rng: np.random.RandomState) -> NDArray[np.i
         return rng.permutation(q)
     checked = np.asarray(order)
     if checked.shape != (q,) or not np.array_equal(np.sort(checked), np.arange(q)):
-        raise ValueError(
-            f"invalid order: it must contain each label from 0 to {q - 1} once, got {order}"
-        )
+        raise ValueError(f"invalid order: must be each label from 0 to {q - 1} once, got {order}")
     return checked.astype(np.intp)
 
 

@@ -22,17 +22,11 @@ class EnsembleOfPrunedSets(EnsembleClassifier):
         As in :class:`PrunedSets`, with its defaults.
     max_samples : float, default=0.63
         Fraction of the instances to train each model on.
-    bootstrap : bool, default=False
-        Whether to draw the instances with replacement.
     voting : {"hard", "soft"}, default="hard"
         "hard", as in the paper: the share of models whose label set has the label, a
         probability with a cut at 0.5. "soft": the mean of the models' scores.
-    random_state : int, RandomState instance or None, default=None
-        For samples and every ``random_state`` of the base estimator.
-    n_jobs : int, default=None
-        Number of models to train in parallel, in threads. The result does not depend on it.
-    verbose : int, default=0
-        Verbosity of joblib.
+    bootstrap, random_state, n_jobs, verbose :
+        As in :class:`EnsembleOfChains`.
 
     Attributes
     ----------

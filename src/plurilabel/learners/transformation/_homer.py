@@ -126,13 +126,10 @@ class HOMER(TransformationClassifier):
         rng = check_random_state(self.random_state)
         self._grow(np.arange(Y.shape[1]), Y, rng, params.get("sample_weight"))
         jobs = ((node, X, Y, params) for node in range(len(self.node_labels_)))
-        self.estimators_ = base.in_parallel(
-            self._fit_node, jobs, n_jobs=self.n_jobs, verbose=self.verbose
-        )
+        how: Any = {"n_jobs": self.n_jobs, "verbose": self.verbose}
+        self.estimators_ = base.in_parallel(self._fit_node, jobs, **how)
 
-    def _grow(
-        self, labels: NDArray[np.intp], Y: LabelMatrix, rng: np.random.RandomState, weights: Any
-    ) -> int:
+    def _grow(self, labels: NDArray[np.intp], Y: LabelMatrix, rng: Any, weights: Any) -> int:
         """Add a node with these labels and the nodes below it; return its number."""
         node = len(self.node_labels_)
         self.node_labels_.append(labels)
@@ -142,9 +139,7 @@ class HOMER(TransformationClassifier):
                 self.node_children_[node].append(self._grow(labels[part], Y, rng, weights))
         return node
 
-    def _divide(
-        self, Y: LabelMatrix, rng: np.random.RandomState, weights: Any
-    ) -> list[NDArray[np.intp]]:
+    def _divide(self, Y: LabelMatrix, rng: Any, weights: Any) -> list[NDArray[np.intp]]:
         q = Y.shape[1]
         if q <= self.branching_factor:
             return [np.array([l]) for l in range(q)]

@@ -215,9 +215,7 @@ def distinct_sets(Y: LabelMatrix) -> tuple[sparse.csr_array, NDArray[np.intp]]:
     return csr[first], classes
 
 
-def set_margins(
-    scores: NDArray[np.floating], sets: sparse.csr_array, n: int
-) -> NDArray[np.float64]:
+def set_margins(scores: NDArray[Any], sets: sparse.csr_array, n: int) -> NDArray[np.float64]:
     """For each label the best score of a set with it, less the best of a set without it.
 
     Positive for the labels of the best set, and only for those. A label that all or no sets have

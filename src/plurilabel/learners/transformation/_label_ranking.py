@@ -103,10 +103,8 @@ class CalibratedLabelRanking(TransformationClassifier):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **base.MANY_MODELS,
-        "voting": [StrOptions({"hard", "soft"})],
-        "quick": ["boolean"],
-    }
+        **base.MANY_MODELS, "voting": [StrOptions({"hard", "soft"})], "quick": ["boolean"],
+    }  # fmt: skip
     _fitted: ClassVar[Declared] = {
         "relevance_estimators_": values("n_labels_"),
         "pairs_": places("n_pairs", 2, below="n_labels_"),
@@ -131,23 +129,12 @@ class CalibratedLabelRanking(TransformationClassifier):
         self.verbose = verbose
 
     def votes(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Votes of each label, and in the last column those of the virtual label.
-
-        Returns
-        -------
-        ndarray of shape (n, q + 1)
-        """
+        """Votes of each label and, last, of the virtual label, shape (n, q + 1)."""
         return self._votes(self._validate_predict(X))
 
     def count_asked(self, X: ArrayLike) -> NDArray[np.int64]:
-        """Number of the q (q + 1) / 2 models that quick voting evaluates for each instance.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-        """
-        X = self._validate_predict(X)
-        return self.n_labels_ + self._quick(X)[1]
+        """Number of the q (q + 1) / 2 models that quick voting evaluates for each instance."""
+        return self.n_labels_ + self._quick(self._validate_predict(X))[1]
 
     def _fit(self, X: Any, Y: LabelMatrix, **params: Any) -> None:
         self.voting_, self.quick_ = self.voting, self.quick
@@ -157,7 +144,7 @@ class CalibratedLabelRanking(TransformationClassifier):
         q = Y.shape[1]
         instead = "HOMER around it, which ranks few labels at a time, or BinaryRelevance"
         check_size(self, f"{q:,} labels", models=q * (q + 1) // 2, instead=instead)
-        jobs, verbose = self.n_jobs, self.verbose
+        jobs = self.n_jobs
         members = np.split((csc := sparse.csc_array(Y)).indices, csc.indptr[1:-1])
 
         def fit(j: int, k: int) -> Any:
@@ -169,9 +156,8 @@ class CalibratedLabelRanking(TransformationClassifier):
 
         self.relevance_estimators_ = base.fit_each(self.estimator, X, Y, params, n_jobs=jobs)
         self.pairs_ = np.column_stack(np.triu_indices(Y.shape[1], k=1))
-        self.estimators_ = base.in_parallel(
-            fit, self.pairs_.tolist(), n_jobs=jobs, verbose=verbose
-        )
+        pairs = self.pairs_.tolist()
+        self.estimators_ = base.in_parallel(fit, pairs, n_jobs=jobs, verbose=self.verbose)
 
     def _score_method(self) -> str:
         return "decision_function"
@@ -185,7 +171,10 @@ class CalibratedLabelRanking(TransformationClassifier):
         relevance = base.explain_each(self.relevance_estimators_, x, method, given)
         # A model divides its vote between two labels, or between a label and V, whose votes count
         # against all labels. A margin speaks for one label and against the other.
-        pairs = [self._pair_parts(model, x, given) for model in self.estimators_]
+        pairs = [
+            None if m is None else base.explain_binary(m, x, method, given)
+            for m in self.estimators_
+        ]
         scales = {*relevance.scales, *(pair.scales[0] for pair in pairs if pair is not None)}
         shares = scales <= {SCORE} and method == "predict_proba"
         each = np.eye(q) + np.ones((q, q)) if shares else np.eye(q)
@@ -200,9 +189,6 @@ class CalibratedLabelRanking(TransformationClassifier):
         scale = SCORE if exact else SOFT_VOTES if shares else SUM_OF_MARGINS
         return added(found, (scale,) * q)
 
-    def _pair_parts(self, model: Any, x: Any, given: Given) -> Parts | None:
-        return None if model is None else base.explain_binary(model, x, self._base_method(), given)
-
     def _predict(self, X: Any) -> NDArray[np.bool_]:
         if self.quick_ and self.voting_ == "hard":
             return self._quick(X)[0]
@@ -212,9 +198,8 @@ class CalibratedLabelRanking(TransformationClassifier):
         relevance = self._relevance_votes(X)
         zeta = np.column_stack([relevance, (1 - relevance).sum(axis=1)])
         jobs = ((model, X) for model in self.estimators_)
-        for (j, k), share in zip(
-            self.pairs_, base.in_parallel(self._pair_vote, jobs, n_jobs=self.n_jobs)
-        ):
+        shares = base.in_parallel(self._pair_vote, jobs, n_jobs=self.n_jobs)
+        for (j, k), share in zip(self.pairs_, shares):
             zeta[:, j] += share
             zeta[:, k] += 1 - share
         return zeta
@@ -288,9 +273,8 @@ def _block(
         known[i, j, k] = known[i, k, j] = True
         meetings = np.unique((j * q + k) * n + i)  # grouped by pair, each meeting once
         pairs, rows = np.divmod(meetings, n)
-        for pair, group in zip(
-            np.unique(pairs), np.split(rows, np.flatnonzero(np.diff(pairs)) + 1)
-        ):
+        groups = np.split(rows, np.flatnonzero(np.diff(pairs)) + 1)
+        for pair, group in zip(np.unique(pairs), groups):
             j_, k_ = divmod(int(pair), q)
             share = ask(j_, k_, start + group)
             lost[group, j_] += 1.0 - share

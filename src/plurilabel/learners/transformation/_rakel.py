@@ -144,21 +144,16 @@ class RAkEL(VotingClassifier):
 
         rng = check_random_state(self.random_state)
         self.labelsets_ = self._draw_labelsets(Y, rng, params.get("sample_weight"))
-        self._check_size(X, Y)
-        jobs = zip(self.labelsets_, base.draw_seeds(rng, len(self.labelsets_)))
-        self.estimators_ = base.in_parallel(fit, jobs, n_jobs=self.n_jobs, verbose=self.verbose)
-
-    def _check_size(self, X: Any, Y: LabelMatrix) -> None:
-        """Estimate the size of linear models from the label sets of the first labelsets."""
+        # the size of linear models, from the label sets of the first labelsets
         m, some = len(self.labelsets_), self.labelsets_[:20]
         classes = np.mean([distinct_sets(Y[:, labels])[0].shape[0] for labels in some])
         memory = 8.0 * m * classes * X.shape[1] if isinstance(self.estimator, base.LINEAR) else 0.0
         instead = "overlapping=False, a smaller n_estimators, or BinaryRelevance"
         check_size(self, f"{m:,} labelsets", models=m, memory=memory, instead=instead)
+        jobs = zip(self.labelsets_, base.draw_seeds(rng, len(self.labelsets_)))
+        self.estimators_ = base.in_parallel(fit, jobs, n_jobs=self.n_jobs, verbose=self.verbose)
 
-    def _draw_labelsets(
-        self, Y: LabelMatrix, rng: np.random.RandomState, weights: Any
-    ) -> list[NDArray[np.intp]]:
+    def _draw_labelsets(self, Y: LabelMatrix, rng: Any, weights: Any) -> list[NDArray[np.intp]]:
         q = Y.shape[1]
         k = min(self.labelset_size, q)
         if self.overlapping:

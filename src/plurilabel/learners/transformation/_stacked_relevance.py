@@ -138,9 +138,8 @@ class StackedRelevance(TransformationClassifier):
         # labels instead of scores stay sparse beside a sparse X
         few = sparse.issparse(X) and self.passthrough and self.stack_method == "predict"
         few = few and self.drop_negatives is None
-        parts = 1
-        if few and self.cv is not None:
-            parts = max(1, self.cv) if isinstance(self.cv, int) else 2
+        cut_up = few and self.cv is not None
+        parts = (max(1, self.cv) if isinstance(self.cv, int) else 2) if cut_up else 1
         linear = 8.0 * q * (2 * d + q) if isinstance(self.estimator, base.LINEAR) else 0.0
         memory, what = 24.0 * n * q / parts + linear, f"{n:,} instances and {q:,} labels"
         instead = "stack_method='predict' with folds and a sparse X, or ClassifierChain"
@@ -150,20 +149,22 @@ class StackedRelevance(TransformationClassifier):
         cut = CUTS[method] if few else None
         self.final_method_ = score_method(self._final())
         self.stack_method_, self.passthrough_ = self.stack_method, self.passthrough
-        self.estimators_ = base.fit_each(
-            self.estimator, X, Y, params, n_jobs=jobs, verbose=verbose
-        )
+        how: Any = {"n_jobs": jobs, "verbose": verbose}
+        self.estimators_ = base.fit_each(self.estimator, X, Y, params, **how)
         if self.cv is None:
             first = base.score_each(self.estimators_, X, method, n_jobs=jobs)
         else:
-            splits = self._splits(X, Y, groups)
+            if n < 2:
+                raise ValueError(f"cv needs at least two instances, got n_samples={n}")
+            cv = min(self.cv, n) if isinstance(self.cv, int) else self.cv
+            splits = splits_by(cv, X, Y, groups)
             first = base.out_of_fold(self.estimator, X, Y, splits, method, params, jobs, cut=cut)
         inputs, final = self._inputs(X, first), self._final()
         if self.drop_negatives is None:
-            models = base.fit_each(final, inputs, Y, params, n_jobs=jobs, verbose=verbose)
+            models = base.fit_each(final, inputs, Y, params, **how)
         else:
             work = self._without_some_negatives(final, inputs, Y, first, params)
-            models = base.in_parallel(base.fit_binary, work, n_jobs=jobs, verbose=verbose)
+            models = base.in_parallel(base.fit_binary, work, **how)
         self.final_estimators_ = models
 
     def _without_some_negatives(
@@ -212,10 +213,3 @@ class StackedRelevance(TransformationClassifier):
     def _score_method(self) -> str:
         fitted = getattr(self, "final_method_", None)
         return score_method(self._final()) if fitted is None else fitted
-
-    def _splits(self, X: Any, Y: LabelMatrix, groups: Any) -> list[Any]:
-        n = Y.shape[0]
-        if n < 2:
-            raise ValueError(f"cross-validation needs at least two instances, got n_samples={n}")
-        cv = min(self.cv, n) if isinstance(self.cv, int) else self.cv
-        return splits_by(cv, X, Y, groups)

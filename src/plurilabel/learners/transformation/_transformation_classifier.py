@@ -56,10 +56,6 @@ class TransformationClassifier(MetaEstimatorMixin, ProbabilisticClassifier, Scor
             ``sample_weight``, of shape (n,) or (n, q), for the base estimator's ``fit``. With
             ``cv`` also ``groups``: rows of one group stay together in every split. If metadata
             routing is enabled, whatever ``estimator`` requests.
-
-        Returns
-        -------
-        self
         """
         if needs_copies(y, params.get("sample_weight")):
             X, y, params = self._copies(X, y, params)
@@ -105,15 +101,12 @@ class TransformationClassifier(MetaEstimatorMixin, ProbabilisticClassifier, Scor
     @abstractmethod
     def _fit(self, X: Any, Y: LabelMatrix, **params: Any) -> None: ...
 
-    def _score_method(self) -> str:
-        return self._base_method()
-
     def _base_method(self) -> str:
         """The method of the (fitted) base estimator that the scores come from."""
         fitted = getattr(self, "base_method_", None)
         return score_method(self.estimator) if fitted is None else fitted
 
-    # validation ----------------------------------------------------------------------------------
+    _score_method = _base_method
 
     def _validate_X(self, X: Any, *, reset: bool) -> Any:
         # C order, into which most base estimators would copy X anyway

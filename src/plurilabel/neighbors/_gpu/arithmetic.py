@@ -73,9 +73,8 @@ class Rounded:
         squares, e = self.squares[rows], self.errors[rows]
         apart = (values.double() + squares * (1 - self.lost)).clamp_min(0).sqrt()
         u = self.unit * 1.001
-        return torch.maximum(
-            apart - e - largest, apart * (1 - u) - u * squares.sqrt() - e - self.tiny
-        )
+        own = apart * (1 - u) - u * squares.sqrt() - e - self.tiny
+        return torch.maximum(apart - e - largest, own)
 
 
 def lost_by_sums(terms: int) -> float:
@@ -99,9 +98,6 @@ def in_numbered_parts(X: Tensor, width: int = 1) -> list[tuple[int, Tensor]]:
     """Blocks of rows with the index of their first row; ``width`` numbers are made of each row."""
     step = max(1, (1 << 22) // max(X.shape[1], width))
     return [(i, X[i : i + step]) for i in range(0, len(X), step)]
-
-
-# the three functions of the kernels, in plain torch ---------------------------------------------
 
 
 def functions(device: torch.device) -> Any:

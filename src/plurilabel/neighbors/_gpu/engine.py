@@ -25,9 +25,8 @@ def devices(name: str) -> list[torch.device]:
     try:
         device = torch.device(name)
     except RuntimeError:
-        raise ValueError(
-            f"device must be 'auto', 'cpu', 'cuda' or 'cuda:N', got {name!r}"
-        ) from None
+        known = "'auto', 'cpu', 'cuda' or 'cuda:N'"
+        raise ValueError(f"device must be {known}, got {name!r}") from None
     if device.type != "cuda":
         return [device]
     if not torch.cuda.is_available():
@@ -140,9 +139,6 @@ def _free(device: torch.device) -> int:
     # memory that torch has reserved but does not use is free as well
     spare = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
     return int((torch.cuda.mem_get_info(device)[0] + spare) * _SHARE)
-
-
-# tensors --------------------------------------------------------------------------------------
 
 
 def checked(X: Tensor) -> Tensor | None:

@@ -61,9 +61,8 @@ class Search:
         self.frame = Frame.of(X, whole=self.whole)
         self.order = None if self.whole else _near_together(X, self.frame)
         self.sorted = X if self.order is None else X[self.order]
-        self.columns = Rounded(
-            self.sorted, self.frame, torch.float16, exact=self.whole, pad=_PADDED
-        )
+        half, exact = torch.float16, self.whole
+        self.columns = Rounded(self.sorted, self.frame, half, exact=exact, pad=_PADDED)
         # float32 points of usual size need no frame for differences
         self.as_given = X.dtype == torch.float32 and 2.0**-30 < self.frame.scale < 2.0**60
         self.single, self.errors = self.in_float32(self.sorted)
@@ -99,9 +98,8 @@ class Search:
             return distances, indices
         asked = self.sorted if Q is None else self._unmarked(Q)
         job = _Job(self, asked, Q is None, k)
-        doubtful = job.run(
-            torch.float16, torch.arange(m, device=self.sorted.device), distances, indices
-        )
+        rows = torch.arange(m, device=self.sorted.device)
+        doubtful = job.run(torch.float16, rows, distances, indices)
         if Q is None and len(doubtful):
             doubtful = _settle_duplicates(self.sorted, self.order, doubtful, distances, indices)
         if len(doubtful) > _FEW:
@@ -110,7 +108,7 @@ class Search:
         job.in_float64(doubtful, distances, indices)
         if Q is None and self.order is not None:  # rows back in their own order
             back = torch.empty_like(self.order)
-            back[self.order] = torch.arange(m, device=self.sorted.device)
+            back[self.order] = rows
             distances, indices = distances[back], indices[back]
         return distances, indices
 
@@ -217,10 +215,9 @@ class _Job:
         apart = (2 * distance).sqrt() if self.search.cosine else distance
         return apart * (1 + (d + 16) * 2.0**-52) + math.sqrt(4 * (d + 1) * 2.0**-1022)
 
-    def _first_of_ties(
-        self, rows: Tensor, minima: Tensor, distances: Tensor, indices: Tensor
-    ) -> None:
+    def _first_of_ties(self, rows: Tensor, minima: Tensor, *lists: Tensor) -> None:
         """Whole numbers: among all points at the k-th distance, choose the lowest indices."""
+        distances, indices = lists
         # The k-th distance is known, and so are the fewer than k nearer points. Every group whose
         # minimum does not exceed it contains a point at that distance, a nearer one, or the row
         # itself: the first 2 k + 1 such groups contain all that are needed.
