@@ -55,7 +55,8 @@ def fuse(
     votes : Votes
     method : {"joint", "dawid-skene", "weighted", "majority"}, default="joint"
         ``"majority"``
-            the share of yes among the votes; of all votes on the label where a cell has none.
+            the share of yes among the votes on the cell; among all votes on the label if the
+            cell has none, and 0.5 if the label has none.
         ``"weighted"``
             the same, with each source weighted by the log-odds that it agrees with the others,
             or with the known labels.
@@ -145,8 +146,10 @@ def fuse(
         fit = _Fit(votes, sure, max_iter, tol, random_state)
         groups, weights = fit.copying() if joint and copies else (alone, np.ones(len(alone)))
         problem, model, _, path = fit(groups, K, weights, pooled=joint)
-        p = problem.expect(model, clamp=False).p
-    line = _calibration(p[:, judged], sure[:, judged])
+        p = problem.expect(model).p
+    # known cells are judged by their votes, as all others are
+    said = p if len(path) == 0 else problem.expect(model, clamp=False).p
+    line = _calibration(said[:, judged], sure[:, judged])
     p[:, judged] = expit(line[0] + line[1] * _log_odds(p[:, judged]))
     names = np.asarray(votes.source_names, dtype=object)
     copying = [np.flatnonzero(problem.groups == g) for g in np.unique(problem.groups)]
@@ -208,7 +211,8 @@ def _majority(votes: Votes, known: Floats, weighted: bool) -> Floats:
         hits, n = (np.bincount(votes.sources, x, len(w)) for x in (right, met))
         w = np.maximum(logit((hits + 3) / (n + 4)), 0.01)  # the prior of all sources
     yes, total = (votes._sums(x * w[votes.sources]) for x in (votes.values, np.ones(len(votes))))
-    rate = yes.sum(axis=0) / np.maximum(total.sum(axis=0), 1e-300)
+    n = total.sum(axis=0)
+    rate = np.divide(yes.sum(axis=0), n, out=np.full(len(n), 0.5), where=n > 0)
     return np.where(total > 0, yes / np.where(total > 0, total, 1), rate)
 
 
