@@ -54,8 +54,9 @@ class TransformationClassifier(MetaEstimatorMixin, ProbabilisticClassifier, Scor
             instances (see :func:`plurilabel.datasets.soft_copies`).
         **params : dict
             ``sample_weight`` for the base estimator's ``fit``, of shape (n,), or (n, q) for
-            learners with ``accepts_unknown_labels``. With ``cv`` also ``groups``: rows of one group stay together in every split. If metadata
-            routing is enabled, whatever ``estimator`` requests.
+            learners with ``accepts_unknown_labels``. With ``cv`` also ``groups``: rows of one
+            group stay together in every split. If metadata routing is enabled, whatever
+            ``estimator`` requests.
 
         Returns
         -------
