@@ -1,6 +1,8 @@
 """Soft labels: the copies against their definition, and every learner of the roster."""
 
+import re
 from importlib.util import find_spec
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -101,6 +103,15 @@ def test_every_learner_takes_soft_labels_or_says_what_to_do(text):
     Y = (P > 0.5).astype(int)
     one, two = (label_scores(seeded(text).fit(X, y), X) for y in (Y, Y.astype(float)))
     assert_array_equal(one, two)
+
+
+def test_the_guide_names_those_that_refuse():
+    guide = Path(__file__).parents[1] / "docs" / "guides" / "many-hands.md"
+    line = re.search(r"^\| refused.*$", guide.read_text("utf-8"), re.MULTILINE)[0]
+    refuse = [make_learner(text) for text in LEARNERS]
+    refuse = {type(learner).__name__ for learner in refuse if not learner.accepts_soft_labels}
+    refuse.add("HierarchicalClassifier")  # which needs a hierarchy
+    assert set(re.findall(r"`(\w+)`", line)) == refuse
 
 
 @pytest.mark.parametrize("text", WEIGHTED)
