@@ -34,7 +34,7 @@ def test_wide_and_long_tables(tmp_path):
         read_votes(path, row="id", label="emotion", sources="[AB]")
     with pytest.raises(ValueError, match="no column 'emotions'; did you mean 'emotion'"):
         read_votes(path, row="id", label="emotions")
-    with pytest.raises(ValueError, match="label needs sources, or source and value"):
+    with pytest.raises(ValueError, match="by label and sources, got label"):
         read_votes(path, row="id", label="emotion")
     with pytest.raises(ValueError, match="no column of the pattern sources='C"):
         read_votes(path, row="id", label="emotion", sources="C*")

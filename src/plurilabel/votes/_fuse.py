@@ -137,15 +137,15 @@ def fuse(
     problem = Problem(votes, sure, alone)
     if method in ("majority", "weighted"):
         p = _majority(votes, sure, method == "weighted")
-        found = Expected(0.0, p, np.ones((len(p), 1)), [p], np.zeros((2, len(votes))))
-        clamped = replace_known(p, sure)
-        model = problem.maximise(_first(problem, votes, 1), found._replace(p=clamped))
+        judge, copied = replace_known(p, sure), np.zeros((2, len(votes)))
+        found = Expected(0.0, judge, np.ones((len(p), 1)), [judge], copied)
+        model = problem.maximise(_first(problem, votes, 1), found)
     else:
         joint = method == "joint"
         K = min(n_components, votes.shape[0]) if joint else 1
         fit = _Fit(votes, sure, max_iter, tol, random_state)
         groups, weights = fit.copying() if joint and copies else (alone, np.ones(len(alone)))
-        problem, model, _, path = fit(groups, K, weights, pooled=joint)
+        problem, model, path = fit(groups, K, weights, pooled=joint)
         p = problem.expect(model).p
     # known cells are judged by their votes, as all others are
     said = p if len(path) == 0 else problem.expect(model, clamp=False).p
@@ -240,14 +240,14 @@ class _Fit:
 
     def __call__(
         self, groups: NDArray[np.int64], K: int, weights: Floats, *, pooled: bool = True
-    ) -> tuple[Problem, Model, Expected, Floats]:
+    ) -> tuple[Problem, Model, Floats]:
         problem = Problem(self.votes, self.known, groups)
         model = self._start(problem, K, weights)
         model, found, path = maximise_posterior(problem, model, self.max_iter, self.tol)
         if pooled:
             model = _pooled(problem, model, found)
-            model, found, path = maximise_posterior(problem, model, self.max_iter, self.tol)
-        return problem, model, found, path
+            model, _, path = maximise_posterior(problem, model, self.max_iter, self.tol)
+        return problem, model, path
 
     def _start(self, problem: Problem, K: int, weights: Floats) -> Model:
         """The model that weighted vote shares suggest."""
@@ -267,7 +267,7 @@ class _Fit:
         """Groups of sources that copy each other, and weights of all sources to start from."""
         groups = np.arange(len(self.votes.source_names))
         weights = np.ones(len(groups))
-        problem, model, *_ = self(groups, 1, weights)
+        problem, model, _ = self(groups, 1, weights)
         for _ in range(3):  # the groups found change what the next search sees
             shares = _copied_shares(self.votes, problem, model)
             if not shares.any():
@@ -286,7 +286,7 @@ class _Fit:
         while True:
             together = groups[:, None] == groups
             weights = 1 / (1 + (shares * together).sum(axis=0))
-            problem, model, *_ = self(groups, 1, weights)
+            problem, model, _ = self(groups, 1, weights)
             weak = problem.copiers & (model.kappa < _KEPT)
             if not weak.any():
                 return problem, model, weights

@@ -87,22 +87,30 @@ def read_votes(
         pattern, sources = sources, fnmatch.filter(frame.columns, sources)
         if not sources:
             raise ValueError(f"the table has no column of the pattern sources={pattern!r}")
-    for name in (row, label, source, value, answer, *(sources or ())):
-        if name is not None and name not in frame.columns:
+    given = {"label": label, "source": source, "value": value, "answer": answer}
+    given = {name: column for name, column in given.items() if column is not None}
+    _check_columns(frame, [row, *given.values(), *(sources or ())])
+    rows, columns = frame[row], {name: frame[column] for name, column in given.items()}
+    if columns.keys() == {"source", "answer"}:
+        return _answers(rows, columns["source"], columns["answer"], label_names)
+    if columns.keys() == {"label", "source", "value"}:
+        columns["value"] = _graded(columns["value"], cut)
+        return Votes.from_long(rows, columns["label"], columns["source"], columns["value"])
+    if columns.keys() == {"label"} and sources is not None:
+        by_source = {name: _graded(frame[name], cut) for name in sources}
+        return Votes.from_wide(rows, columns["label"], by_source)
+    raise ValueError(
+        "columns must be named by source and answer, by label, source and value, or by label and "
+        f"sources, got {listed(list(given)) or 'none'}"
+    )
+
+
+def _check_columns(frame: Any, names: Sequence[str]) -> None:
+    for name in names:
+        if name not in frame.columns:
             close = similar(name, list(frame.columns))
             hint = "" if close is None else f"; did you mean {close!r}?"
             raise ValueError(f"the table has no column {name!r}{hint}")
-    if answer is not None and source is not None:
-        return _answers(frame[row], frame[source], frame[answer], label_names)
-    if label is None:
-        raise ValueError("label must name a column, unless source and answer do")
-    if source is not None and value is not None:
-        v = _graded(frame[value], cut)
-        return Votes.from_long(frame[row], frame[label], frame[source], v)
-    if source is not None or value is not None or sources is None:
-        raise ValueError("label needs sources, or source and value")
-    columns = {name: _graded(frame[name], cut) for name in sources}
-    return Votes.from_wide(frame[row], frame[label], columns)
 
 
 def _graded(column: Any, cut: float | None) -> Any:
