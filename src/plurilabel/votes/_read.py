@@ -87,8 +87,8 @@ def read_votes(
         pattern, sources = sources, fnmatch.filter(frame.columns, sources)
         if not sources:
             raise ValueError(f"the table has no column of the pattern sources={pattern!r}")
-    given = {"label": label, "source": source, "value": value, "answer": answer}
-    given = {name: column for name, column in given.items() if column is not None}
+    roles = {"label": label, "source": source, "value": value, "answer": answer}
+    given = {role: column for role, column in roles.items() if column is not None}
     _check_columns(frame, [row, *given.values(), *(sources or ())])
     rows, columns = frame[row], {name: frame[column] for name, column in given.items()}
     if columns.keys() == {"source", "answer"}:
