@@ -45,8 +45,8 @@ _METHODS = ["joint", "dawid-skene", "weighted", "majority"]
 def fuse(data: str, method: str, out: Path, force: bool, **columns: Any) -> None:
     """Combine votes of several sources into probabilities.
 
-    Sources are annotators, rules or models. FILE is a table or a Label Studio export, in one of the
-    forms of plurilabel.votes.read_votes.
+    Sources are annotators, rules or models. FILE is a table or a Label Studio export, in one of
+    the forms of plurilabel.votes.read_votes.
 
     \b
     Examples:
