@@ -26,7 +26,18 @@ PAGES = sorted(
 )
 HOSTS = {"scikit-learn.org", "pynndescent.readthedocs.io", "www.dask.org"}
 FENCE = re.compile(r"^```([^\n`]*)\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
-CHEAP = {"describe", "embed", "fit", "predict", "evaluate", "export", "tune", "compare", "stream"}
+CHEAP = {
+    "describe",
+    "embed",
+    "fuse",
+    "fit",
+    "predict",
+    "evaluate",
+    "export",
+    "tune",
+    "compare",
+    "stream",
+}
 
 
 def blocks(page):

@@ -1,6 +1,8 @@
 """Soft labels: the copies against their definition, and every learner of the roster."""
 
+import re
 from importlib.util import find_spec
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -8,9 +10,19 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.linear_model import LogisticRegression
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.utils.estimator_checks import ignore_warnings
 
-from plurilabel import INSDIF, BinaryRelevance, MLRandomForest, StackedRelevance
+from plurilabel import (
+    INSDIF,
+    BinaryRelevance,
+    LabelPowerset,
+    LabelSetMixture,
+    LabelTree,
+    MLDecisionTree,
+    MLRandomForest,
+    StackedRelevance,
+)
 from plurilabel._core.roster import learners
 from plurilabel.datasets import soft_copies
 from plurilabel.learners import make_learner
@@ -93,6 +105,15 @@ def test_every_learner_takes_soft_labels_or_says_what_to_do(text):
     assert_array_equal(one, two)
 
 
+def test_the_guide_names_those_that_refuse():
+    guide = Path(__file__).parents[1] / "docs" / "guides" / "many-hands.md"
+    line = re.search(r"^\| refused.*$", guide.read_text("utf-8"), re.MULTILINE)[0]
+    refuse = [make_learner(text) for text in LEARNERS]
+    refuse = {type(learner).__name__ for learner in refuse if not learner.accepts_soft_labels}
+    refuse.add("HierarchicalClassifier")  # which needs a hierarchy
+    assert set(re.findall(r"`(\w+)`", line)) == refuse
+
+
 @pytest.mark.parametrize("text", WEIGHTED)
 @ignore_warnings(category=UserWarning)
 def test_every_learner_with_weights(text):
@@ -173,3 +194,35 @@ def test_errors():
                 fit(rows, P)
     with pytest.raises(ValueError, match=r"y must be a matrix \(n, q\), got 1 dimension"):
         soft_copies(X, P[:, 0])
+    with pytest.raises(ValueError, match=r"only 0 and 1, got 1.000000000001 in row 0, column 2"):
+        BinaryRelevance(LR).fit(X, np.vstack([[0, 0.5, 1 + 1e-12], P[1:]]))
+    with pytest.raises(ValueError, match="need a base estimator with sample_weight, got KNeigh"):
+        BinaryRelevance(KNeighborsClassifier()).fit(X, P)
+    W = np.arange(180).reshape(60, 3)
+    for learner in (LabelPowerset(LR), LabelSetMixture(), LabelTree()):
+        with pytest.raises(ValueError, match="sample_weight must be the same for all labels of"):
+            learner.fit(X, P, sample_weight=W)
+    with pytest.raises(ValueError, match=r"sample_weight must have the columns of y, \['a', 'b'"):
+        frames = (pd.DataFrame(M, columns=list(c)) for M, c in ((P, "abc"), (W, "bac")))
+        BinaryRelevance(LR).fit(X, next(frames), sample_weight=next(frames))
+
+
+@pytest.mark.parametrize(
+    "learner", [StackedRelevance(LR, cv=3), LabelPowerset(LR), MLDecisionTree(), LabelTree()]
+)
+def test_the_same_weight_for_all_labels(learner):
+    X, P = problem(6)
+    Y, w = (P > 0.5).astype(int), np.arange(60) % 3 + 1.0
+    rows = learner.fit(X, Y, sample_weight=w).predict(X)
+    cells = learner.fit(X, Y, sample_weight=np.tile(w[:, None], 3)).predict(X)
+    assert_array_equal(rows, cells)
+
+
+def test_label_tree_learns_more_from_soft_labels():
+    X, P = problem(7)
+    tree, copies = LabelTree(random_state=0), LabelTree(random_state=0)
+    for part in (slice(0, 40), slice(40, 60)):
+        tree.partial_fit(X[part], P[part])
+        x, y, w = soft_copies(X[part], P[part])
+        copies.partial_fit(x, y, sample_weight=w)
+    assert_array_equal(tree.predict_proba(X), copies.predict_proba(X))

@@ -430,3 +430,7 @@ def test_soft_labels_by_columns_and_by_tags(run, tmp_path):
     scores = python.estimator.predict_proba(frame)
     assert said[0] == said[1]
     assert (load_model(model).estimator.predict_proba(frame) == scores).all()
+    assert "soft labels" in run("describe", data, "--labels", "tags", "--soft").out
+    for name in ("issues", "stream"):
+        refused = run(name, data, "--labels", "tags", "--soft")
+        assert refused.status == 2 and "--soft is not available" in refused.err

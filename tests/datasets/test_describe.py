@@ -302,3 +302,13 @@ def test_real_data(data_folder, name):
     if name in PUBLISHED:
         assert round(found.mean_ir, 3) == pytest.approx(PUBLISHED[name][0])
         assert round(found.scumble, 3) == pytest.approx(PUBLISHED[name][1])
+
+
+def test_soft_labels_are_cut_and_counted():
+    P = np.array([[0.7, 1.0, 0.0], [0.5, 0.2, 1.0]])
+    hard = describe((P > 0.5).astype(int))
+    for form in (P, sparse.csr_array(P)):
+        found = describe(form)
+        assert found.soft == 3 and found.cardinality == hard.cardinality == 1.5
+        assert "soft labels                   3  50.0% of all; counted as" in str(found)
+    assert hard.soft == 0 and "soft" not in str(hard)

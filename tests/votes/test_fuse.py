@@ -261,3 +261,23 @@ def test_questions_without_an_answer():
         fused.least_certain(-1)
     with pytest.raises(ValueError, match="cut must be between 0 and 1, got nan"):
         fused.labels(np.nan)
+
+
+def test_known_labels_speak_for_the_others_of_their_row():
+    rng = np.random.default_rng(0)
+    Y = np.repeat(rng.random((400, 1)) < 0.5, 3, axis=1)
+    votes = Votes.from_matrices({s: np.where(rng.random(Y.shape) < 0.35, ~Y, Y) for s in "abc"})
+    known = np.full(Y.shape, np.nan)
+    known[:200, 0] = Y[:200, 0]
+    others, alone = (
+        fuse(votes, known=k, n_components=2, copies=False).labels()[:200, 1:] == Y[:200, 1:]
+        for k in (known, None)
+    )
+    assert others.mean() > 0.9 > alone.mean()
+
+
+def test_a_label_without_votes_may_be_there_or_not():
+    votes = Votes.from_matrices({"a": [[1, np.nan], [0, np.nan], [np.nan, np.nan]]})
+    for method in ("majority", "weighted"):
+        found = fuse(votes, method).probabilities
+        assert_array_equal(found, [[1, 0.5], [0, 0.5], [0.5, 0.5]])

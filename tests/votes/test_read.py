@@ -30,11 +30,11 @@ def test_wide_and_long_tables(tmp_path):
         )
         for source in "AB":
             assert_array_equal(again.matrix(source), votes.matrix(source))
-    with pytest.raises(ValueError, match="got 2; grades need a cut"):
+    with pytest.raises(ValueError, match="got 2.0 of source .* grades need a cut"):
         read_votes(path, row="id", label="emotion", sources="[AB]")
     with pytest.raises(ValueError, match="no column 'emotions'; did you mean 'emotion'"):
         read_votes(path, row="id", label="emotions")
-    with pytest.raises(ValueError, match="label needs sources, or source and value"):
+    with pytest.raises(ValueError, match="by label and sources, got label"):
         read_votes(path, row="id", label="emotion")
     with pytest.raises(ValueError, match="no column of the pattern sources='C"):
         read_votes(path, row="id", label="emotion", sources="C*")
@@ -44,7 +44,7 @@ def test_answers_of_models(tmp_path):
     path = tmp_path / "answers.csv"
     pd.DataFrame(
         [(7, "x", '["joy"]'), (7, "x", '["joy", "fear"]'), (7, "y", '{"joy": 0.25}'),
-         (8, "x", ""), (8, "y", "[]")], columns=["id", "model", "answer"],
+         (8, "x", ""), (8, "y", "```json\n[]\n```")], columns=["id", "model", "answer"],
     ).to_csv(path, index=False)  # fmt: skip
     votes = read_votes(path, row="id", source="model", answer="answer")
     assert votes.label_names == ("fear", "joy") and votes.row_names == (7, 8)
@@ -62,6 +62,7 @@ def test_label_studio(tmp_path):
     tasks = [
         {"id": 5, "annotations": [
             {"completed_by": 1, "result": said("a", "b")},
+            {"completed_by": 1, "result": said("b")},
             {"completed_by": {"id": 2, "email": "bob@x.org"}, "result": said()},
             {"completed_by": 3, "was_cancelled": True, "result": said("b")},
         ], "predictions": [{"model_version": "m1", "result": said("b")}]},
@@ -71,7 +72,7 @@ def test_label_studio(tmp_path):
     path.write_text(json.dumps(tasks))
     votes = read_votes(path)
     assert votes.source_names == ("1", "bob@x.org", "m1") and votes.row_names == (5, 6)
-    assert_array_equal(votes.matrix("1"), [[1, 1], [0, 1]])
+    assert_array_equal(votes.matrix("1"), [[0.5, 1], [0, 1]])  # two annotations: the mean
     assert_array_equal(votes.matrix("bob@x.org"), [[0, 0], [np.nan, np.nan]])
     assert_array_equal(votes.matrix("m1"), [[0, 1], [np.nan, np.nan]])
     for text, problem in (("{", "expected JSON"), ("{}", "list of Label"), ("[{}]", "got none")):

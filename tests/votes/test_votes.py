@@ -136,13 +136,17 @@ def one_vote(row=0, label=0, source=0, value=1):
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: Votes.from_matrices({"a": [[2.0]]}), "between 0 and 1, got 2; grades need a cut"),
+        (
+            lambda: Votes.from_matrices({"a": [[2.0]]}),
+            "2.0 of source 'a' on label .* row 0; grade",
+        ),
         (lambda: Votes.from_matrices({"a": [["x"]]}), "numbers from 0 to 1, got text"),
         (lambda: Votes.from_matrices({"a": [[1]], "b": [[1, 0]]}), "one shape"),
         (lambda: Votes.from_matrices({}), "one shape"),
+        (lambda: Votes.from_matrices({"a": [1, 0]}), r"one shape .* got \[\(2,\)\]"),
         (lambda: Votes.from_sets({"a": [{"x"}], "b": []}), "as many answers"),
         (lambda: Votes.from_sets({"a": ["joy"]}), "got 'joy'"),
-        (lambda: Votes.from_sets({"a": [{"x"}]}, label_names=["y"]), "has no 'x'"),
+        (lambda: Votes.from_sets({"a": [{"x"}]}, label_names=["y"]), "'a', row 0: .* has no 'x'"),
         (lambda: Votes.from_sets({"a": [None]}), "at least one label"),
         (lambda: Votes.from_long([1], ["a", "b"], ["x"], [1]), "one length"),
         (lambda: some_votes()[1].matrix("nobody"), "source must be one of"),
@@ -224,3 +228,9 @@ def test_votes_cannot_be_changed():
     for array in (votes.values, votes.rows, votes.labels, votes.sources):
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 5
+
+
+def test_names_may_be_numbers():
+    votes = Votes.from_sets({"a": [{1}, {2: 0.5}]}, label_names=[1, 2], row_names=[7, 9])
+    assert votes.label_names == ("1", "2") and votes.row_names == (7, 9)
+    assert_array_equal(votes.matrix("a"), [[1, 0], [np.nan, 0.5]])

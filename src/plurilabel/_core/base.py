@@ -72,7 +72,7 @@ from plurilabel._core.labels import (
     sparse_or_as_is,
     tag_matrix,
 )
-from plurilabel._core.soft import is_soft, needs_copies, soft_copies, soft_or_hard
+from plurilabel._core.soft import expanded, is_soft, soft_or_hard
 from plurilabel._core.unknown import UnknownLabels, known_part
 from plurilabel._core.words import FRACTIONS, check_unicode
 
@@ -427,10 +427,11 @@ class WeightedFit(MultiLabelClassifier):
             Probabilities between 0 and 1 are soft labels, learned from weighted copies of the
             instances: see :func:`plurilabel.datasets.soft_copies`.
         sample_weight : array-like of shape (n,) or (n, q), default=None
-            Weight of each instance, or of each of its labels, not negative; None is 1 for all.
+            Weight of each instance, not negative; None is 1 for all. Weights of single labels,
+            (n, q), are for learners with ``accepts_unknown_labels``; others need all labels of an
+            instance to weigh the same.
         """
-        if needs_copies(y, sample_weight):
-            X, y, sample_weight = soft_copies(X, y, sample_weight)
+        X, y, sample_weight = expanded(self, X, y, sample_weight)
         self._fit(*with_weights(*self._validate_fit(X, y), sample_weight))
         return self
 

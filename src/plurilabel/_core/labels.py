@@ -173,7 +173,8 @@ def _check_zero_one(values: NDArray[Any], name: str, csr: sparse.csr_array | Non
         i, j = where
     else:
         i, j = np.searchsorted(csr.indptr, where[0], side="right") - 1, csr.indices[where[0]]
-    what = "NaN" if value != value else f"{value:g}"
+    short = f"{value:g}"
+    what = "NaN" if value != value else short if float(short) == value else repr(float(value))
     more = f"; {FRACTIONS}" if 0 < value < 1 else ""
     raise ValueError(f"{name} must hold only 0 and 1, got {what} in row {i}, column {j}{more}")
 

@@ -60,13 +60,30 @@ def soft_copies(X: Any, y: Any, sample_weight: Any = None) -> tuple[Any, Any, An
     return safe_indexing(X, rows), Y, weights
 
 
-def copied_rows(X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
-    """Row number, labels and weight of each copy."""
+def expanded(learner: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
+    """X, y and weights for a learner of 0/1 labels: copies where ``needs_copies``."""
+    if not needs_copies(y, sample_weight):
+        return X, y, sample_weight
+    rows, Y, weights = copied_rows(X, y, sample_weight, learner)
+    return safe_indexing(X, rows), Y, weights
+
+
+def copied_rows(X: Any, y: Any, sample_weight: Any, learner: Any = None) -> tuple[Any, Any, Any]:
+    """Row number, labels and weight of each copy, for a learner that may need all labels."""
     check_consistent_length(X, y)
+    names, weighted = column_names(y), column_names(sample_weight)
+    if names is not None and weighted is not None and names != weighted:
+        raise ValueError(f"sample_weight must have the columns of y, {names}, got {weighted}")
     P, unknown = _probabilities(y), known_part(y)[1]
     rows, Y, weights = _layers(P, _cell_weights(sample_weight, P, unknown))
-    if column_names(y) is not None:
-        Y = type(y)(Y, **{"columns" if hasattr(y, "iloc") else "schema": column_names(y)})
+    needs_all = learner is not None and not learner.accepts_unknown_labels
+    if needs_all and unknown is None and Y.dtype.kind == "f":
+        raise ValueError(
+            f"sample_weight must be the same for all labels of an instance: "
+            f"{type(learner).__name__} learns from whole label sets"
+        )
+    if names is not None:
+        Y = type(y)(Y, **{"columns" if hasattr(y, "iloc") else "schema": names})
     return rows, Y, weights
 
 

@@ -59,6 +59,8 @@ def issues(
     for path, suffixes, option in ((out, (".csv",), "-o"), (report, (".html",), "--report")):
         if path is not None:
             ui.check_output(path, *data, suffixes=suffixes, option=option, force=force)
+    if reading["soft"]:
+        raise ui.UsageError("--soft is not available: probabilities cannot be right or wrong")
     given = reader_options(*data, **reading)
     chosen = None if learner is None else read_learner(learner)
     from plurilabel import evaluation

@@ -18,6 +18,7 @@ from plurilabel.cli import _output as ui
 COMMANDS = {
     "describe": ("_describe:describe", "Describe a dataset."),
     "embed": ("_embed:embed", "Encode a column of text as vectors."),
+    "fuse": ("_fuse:fuse", "Combine votes of several sources into probabilities."),
     "fit": ("_fit:fit", "Train a model, evaluate it, and save it."),
     "predict": ("_predict:predict", "Predict the labels of new rows with a model."),
     "evaluate": ("_evaluate:evaluate", "Evaluate a model on rows with known labels."),

@@ -12,9 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from plurilabel._core.base import check_labels, column_names, names_or_default
+from plurilabel._core.base import column_names, names_or_default
 from plurilabel._core.data.dataset import Dataset
 from plurilabel._core.html import html_table
+from plurilabel._core.soft import soft_or_hard
 from plurilabel._core.unknown import known_part
 from plurilabel._core.words import aligned, display_width, shortened
 
@@ -66,6 +67,8 @@ class Description:
         The same mean over the instances with label l; NaN for a label that never occurs.
     unknown : int
         Number of unknown labels, which count as absent.
+    soft : int
+        Number of labels between 0 and 1, which count as present above 0.5.
     cooccurrence : csr_array of shape (q, q)
         Number of instances with both labels, c_l on the diagonal. Computed when first used.
 
@@ -96,6 +99,7 @@ class Description:
     label_sets: sparse.csr_array
     set_counts: NDArray[np.int64]
     unknown: int
+    soft: int
     counts: NDArray[np.int64]
     cardinality: float
     density: float
@@ -128,6 +132,8 @@ class Description:
             ("labels", self.labels, ""),
             ("unknown labels", self.unknown or None,
              f"{self.unknown / (n * self.labels):.1%} of all; counted as absent"),
+            ("soft labels", self.soft or None,
+             f"{self.soft / (n * self.labels):.1%} of all; counted as present above 0.5"),
             ("cardinality (LCard)", self.cardinality, "labels per instance"),
             ("density (LDen)", self.density, ""),
             ("distinct sets (LDiv)", self.diversity,
@@ -264,7 +270,7 @@ def describe(
     Parameters
     ----------
     Y : Dataset, or 0/1 matrix of shape (n, q), dense, sparse or a data frame
-        The dataset, or its labels.
+        The dataset, or its labels. Soft labels, between 0 and 1, are cut at 0.5.
     X : array-like, sparse matrix or data frame of shape (n, d), optional
         The features, to report their number; not with a Dataset, which has its own.
     label_names : sequence of str, optional
@@ -321,7 +327,11 @@ def describe(
             raise ValueError("X must not be given with a Dataset, which has its own")
         X, Y, names, name = Y.X, Y.Y, Y.label_names, name or Y.name
     known, unknown = known_part(Y)
-    labels = check_labels(known)
+    labels, soft = soft_or_hard(known), 0
+    if labels.dtype.kind == "f":
+        values = labels.data if sparse.issparse(labels) else labels
+        soft = int(((values > 0) & (values < 1)).sum())
+        labels = (labels > 0.5).astype(np.int8)
     n, q = labels.shape
     if n == 0 or q == 0:
         raise ValueError(f"Y must have at least one row and one label, got shape {(n, q)}")
@@ -337,6 +347,7 @@ def describe(
         label_sets=label_sets,
         set_counts=set_counts,
         unknown=0 if unknown is None else int(unknown.sum()),
+        soft=soft,
         **_statistics(label_sets, set_counts, n),
     )
 

@@ -133,7 +133,8 @@ def prediction_powered(
     half = student.ppf((1 + confidence) / 2, freedom)
     for name in parts[0][0]:
         values[name], error = _combined(n, *((value[name], drawn[name]) for value, drawn in parts))
-        intervals[name] = values[name] - half * error, values[name] + half * error
+        low, high = (float(values[name] + side * half * error) for side in (-1, 1))
+        intervals[name] = low, high
     note = f"{len(audited):,} audited rows and {len(others):,} with machine-made labels"
     return Evaluation(values, intervals, confidence, note)
 

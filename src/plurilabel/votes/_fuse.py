@@ -55,7 +55,8 @@ def fuse(
     votes : Votes
     method : {"joint", "dawid-skene", "weighted", "majority"}, default="joint"
         ``"majority"``
-            the share of yes among the votes; of all votes on the label where a cell has none.
+            the share of yes among the votes on the cell; among all votes on the label if the
+            cell has none, and 0.5 if the label has none.
         ``"weighted"``
             the same, with each source weighted by the log-odds that it agrees with the others,
             or with the known labels.
@@ -136,17 +137,19 @@ def fuse(
     problem = Problem(votes, sure, alone)
     if method in ("majority", "weighted"):
         p = _majority(votes, sure, method == "weighted")
-        found = Expected(0.0, p, np.ones((len(p), 1)), [p], np.zeros((2, len(votes))))
-        clamped = replace_known(p, sure)
-        model = problem.maximise(_first(problem, votes, 1), found._replace(p=clamped))
+        judge, copied = replace_known(p, sure), np.zeros((2, len(votes)))
+        found = Expected(0.0, judge, np.ones((len(p), 1)), [judge], copied)
+        model = problem.maximise(_first(problem, votes, 1), found)
     else:
         joint = method == "joint"
         K = min(n_components, votes.shape[0]) if joint else 1
         fit = _Fit(votes, sure, max_iter, tol, random_state)
         groups, weights = fit.copying() if joint and copies else (alone, np.ones(len(alone)))
-        problem, model, _, path = fit(groups, K, weights, pooled=joint)
-        p = problem.expect(model, clamp=False).p
-    line = _calibration(p[:, judged], sure[:, judged])
+        problem, model, path = fit(groups, K, weights, pooled=joint)
+        p = problem.expect(model).p
+    # known cells are judged by their votes, as all others are
+    said = p if len(path) == 0 else problem.expect(model, clamp=False).p
+    line = _calibration(said[:, judged], sure[:, judged])
     p[:, judged] = expit(line[0] + line[1] * _log_odds(p[:, judged]))
     names = np.asarray(votes.source_names, dtype=object)
     copying = [np.flatnonzero(problem.groups == g) for g in np.unique(problem.groups)]
@@ -208,7 +211,8 @@ def _majority(votes: Votes, known: Floats, weighted: bool) -> Floats:
         hits, n = (np.bincount(votes.sources, x, len(w)) for x in (right, met))
         w = np.maximum(logit((hits + 3) / (n + 4)), 0.01)  # the prior of all sources
     yes, total = (votes._sums(x * w[votes.sources]) for x in (votes.values, np.ones(len(votes))))
-    rate = yes.sum(axis=0) / np.maximum(total.sum(axis=0), 1e-300)
+    n = total.sum(axis=0)
+    rate = np.divide(yes.sum(axis=0), n, out=np.full(len(n), 0.5), where=n > 0)
     return np.where(total > 0, yes / np.where(total > 0, total, 1), rate)
 
 
@@ -236,14 +240,14 @@ class _Fit:
 
     def __call__(
         self, groups: NDArray[np.int64], K: int, weights: Floats, *, pooled: bool = True
-    ) -> tuple[Problem, Model, Expected, Floats]:
+    ) -> tuple[Problem, Model, Floats]:
         problem = Problem(self.votes, self.known, groups)
         model = self._start(problem, K, weights)
         model, found, path = maximise_posterior(problem, model, self.max_iter, self.tol)
         if pooled:
             model = _pooled(problem, model, found)
-            model, found, path = maximise_posterior(problem, model, self.max_iter, self.tol)
-        return problem, model, found, path
+            model, _, path = maximise_posterior(problem, model, self.max_iter, self.tol)
+        return problem, model, path
 
     def _start(self, problem: Problem, K: int, weights: Floats) -> Model:
         """The model that weighted vote shares suggest."""
@@ -263,7 +267,7 @@ class _Fit:
         """Groups of sources that copy each other, and weights of all sources to start from."""
         groups = np.arange(len(self.votes.source_names))
         weights = np.ones(len(groups))
-        problem, model, *_ = self(groups, 1, weights)
+        problem, model, _ = self(groups, 1, weights)
         for _ in range(3):  # the groups found change what the next search sees
             shares = _copied_shares(self.votes, problem, model)
             if not shares.any():
@@ -282,7 +286,7 @@ class _Fit:
         while True:
             together = groups[:, None] == groups
             weights = 1 / (1 + (shares * together).sum(axis=0))
-            problem, model, *_ = self(groups, 1, weights)
+            problem, model, _ = self(groups, 1, weights)
             weak = problem.copiers & (model.kappa < _KEPT)
             if not weak.any():
                 return problem, model, weights

@@ -70,7 +70,8 @@ class Fused:
         n = np.zeros((len(self.votes.source_names), self.votes.shape[1]))
         np.add.at(n, (self.votes.sources, self.votes.labels), 1)
         n += 1e-9  # a label without votes
-        a, b = (np.average(rate, axis=0, weights=n) for rate in (self.sensitivity, self._alarms))
+        rates = self.sensitivity, 1 - self.specificity
+        a, b = (np.average(rate, axis=0, weights=n) for rate in rates)
         return b + self.probabilities * (a - b)
 
     def source_table(self) -> PerLabel:
@@ -87,10 +88,6 @@ class Fused:
         pandas = import_extra("pandas", "Fused.to_frame", "table")
         index = pandas.Index(self.votes.row_names, name="row")
         return pandas.DataFrame(self.probabilities, index=index, columns=self.votes.label_names)
-
-    @property
-    def _alarms(self) -> Floats:
-        return 1 - self.specificity
 
     def __repr__(self) -> str:
         right = f"about {self.certainty.mean():.1%} of the cells right"

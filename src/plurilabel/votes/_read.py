@@ -5,6 +5,7 @@ from __future__ import annotations
 import fnmatch
 import json
 import os
+import re
 from collections.abc import Sequence
 from numbers import Real
 from typing import Any
@@ -86,22 +87,30 @@ def read_votes(
         pattern, sources = sources, fnmatch.filter(frame.columns, sources)
         if not sources:
             raise ValueError(f"the table has no column of the pattern sources={pattern!r}")
-    for name in (row, label, source, value, answer, *(sources or ())):
-        if name is not None and name not in frame.columns:
+    roles = {"label": label, "source": source, "value": value, "answer": answer}
+    given = {role: column for role, column in roles.items() if column is not None}
+    _check_columns(frame, [row, *given.values(), *(sources or ())])
+    rows, columns = frame[row], {name: frame[column] for name, column in given.items()}
+    if columns.keys() == {"source", "answer"}:
+        return _answers(rows, columns["source"], columns["answer"], label_names)
+    if columns.keys() == {"label", "source", "value"}:
+        columns["value"] = _graded(columns["value"], cut)
+        return Votes.from_long(rows, columns["label"], columns["source"], columns["value"])
+    if columns.keys() == {"label"} and sources is not None:
+        by_source = {name: _graded(frame[name], cut) for name in sources}
+        return Votes.from_wide(rows, columns["label"], by_source)
+    raise ValueError(
+        "columns must be named by source and answer, by label, source and value, or by label and "
+        f"sources, got {listed(list(given)) or 'none'}"
+    )
+
+
+def _check_columns(frame: Any, names: Sequence[str]) -> None:
+    for name in names:
+        if name not in frame.columns:
             close = similar(name, list(frame.columns))
             hint = "" if close is None else f"; did you mean {close!r}?"
             raise ValueError(f"the table has no column {name!r}{hint}")
-    if answer is not None and source is not None:
-        return _answers(frame[row], frame[source], frame[answer], label_names)
-    if label is None:
-        raise ValueError("label must name a column, unless source and answer do")
-    if source is not None and value is not None:
-        v = _graded(frame[value], cut)
-        return Votes.from_long(frame[row], frame[label], frame[source], v)
-    if source is not None or value is not None or sources is None:
-        raise ValueError("label needs sources, or source and value")
-    columns = {name: _graded(frame[name], cut) for name in sources}
-    return Votes.from_wide(frame[row], frame[label], columns)
 
 
 def _graded(column: Any, cut: float | None) -> Any:
@@ -113,31 +122,20 @@ def _graded(column: Any, cut: float | None) -> Any:
 
 def _answers(rows: Any, sources: Any, answers: Any, label_names: Sequence[str] | None) -> Votes:
     """Votes of a line per row and source; several answers of a source are averaged."""
-    said: dict[tuple[Any, str], list[Any]] = {}
-    place: dict[Any, int] = {}
-    rows, sources = named(rows, "rows"), named(sources, "sources")
-    for i, (row, source, text) in enumerate(zip(rows, sources, answers)):
-        place.setdefault(row, len(place))
-        said.setdefault((row, str(source)), []).append(_parsed(text, i))
-    most, names = max(map(len, said.values()), default=0), sorted({s for _, s in said})
-    answers_of = {
-        (name, k): [(said.get((row, name), []) + [None] * most)[k] for row in place]
-        for name in names
-        for k in range(most)
-    }
-    numbered = {f"{k} {name}": given for (name, k), given in answers_of.items()}
-    votes = Votes.from_sets(numbered, label_names=label_names, row_names=list(place))
-    number = np.array([names.index(name) for name, _ in answers_of])
-    return Votes(
-        votes.rows, votes.labels, number[votes.sources], votes.values,
-        row_names=votes.row_names, label_names=votes.label_names, source_names=names,
-    )  # fmt: skip
+    rows, sources = named(rows, "rows"), named(sources, "sources", str)
+    place = {row: i for i, row in enumerate(dict.fromkeys(rows))}
+    said = [
+        (place[row], source, _parsed(text, i))
+        for i, (row, source, text) in enumerate(zip(rows, sources, answers))
+    ]
+    return Votes._from_answers(said, list(place), sorted(set(sources)), label_names)
 
 
 def _parsed(text: Any, i: int) -> Any:
-    """A list or an object of JSON; None where there is nothing."""
+    """A list or an object of JSON, which models often put in a fence; None if it is empty."""
     try:
-        found = json.loads(text.strip() or "null") if isinstance(text, str) else text
+        plain = re.sub(r"^```\w*|```$", "", text.strip()) if isinstance(text, str) else None
+        found = text if plain is None else json.loads(plain.strip() or "null")
     except (ValueError, RecursionError):
         found = text
     if is_missing(found) or isinstance(found, list | tuple | set | dict | np.ndarray):
@@ -157,7 +155,7 @@ def _label_studio(path: Any, label_names: Sequence[str] | None) -> Votes:
             raise FileFormatError(path, None, f"expected JSON, got {error}") from None
     if not isinstance(tasks, list) or not all(isinstance(task, dict) for task in tasks):
         raise FileFormatError(path, None, "expected a list of Label Studio's tasks")
-    answers: dict[str, list[Any]] = {}
+    said = []
     for i, task in enumerate(tasks):
         for one in [*task.get("annotations", ()), *task.get("predictions", ())]:
             if one.get("was_cancelled"):  # skipped
@@ -171,12 +169,13 @@ def _label_studio(path: Any, label_names: Sequence[str] | None) -> Votes:
                 ]
             except (KeyError, TypeError):
                 raise FileFormatError(path, None, f"expected choices in task {i}") from None
-            answers.setdefault(_author(one), [None] * len(tasks))[i] = chosen
-    if not answers:
+            said.append((i, _author(one), chosen))
+    if not said:
         what = listed(["annotations", "predictions"])
         raise FileFormatError(os.fspath(path), None, f"expected tasks with {what}, got none")
     names = [task.get("id", i) for i, task in enumerate(tasks)]
-    return Votes.from_sets(answers, label_names=label_names, row_names=names)
+    authors = list(dict.fromkeys(author for _, author, _ in said))
+    return Votes._from_answers(said, names, authors, label_names)
 
 
 def _author(one: dict[str, Any]) -> str:

@@ -72,17 +72,18 @@ class Votes:
             if not names:
                 raise ValueError(f"votes need at least one {what}, got none")
         self.shape = len(self.row_names), len(self.label_names)
-        v = as_floats(values)
-        if (wrong := v[~((v >= 0) & (v <= 1))]).size:
-            raise ValueError(
-                f"votes must be between 0 and 1, got {wrong[0]:g}; grades need a cut, above which "
-                "they are a yes"
-            )
-        sizes = (*self.shape, len(self.source_names))
+        v, sizes = as_floats(values), (*self.shape, len(self.source_names))
         at = [np.asarray(a, dtype=np.int64) for a in (rows, labels, sources)]
         for name, a, size in zip(("rows", "labels", "sources"), at, sizes):
             if a.shape != v.shape or not ((a >= 0) & (a < size)).all():
                 raise ValueError(f"{name} must be {len(v)} numbers from 0 to {size - 1}, got {a}")
+        for wrong in np.flatnonzero(~((v >= 0) & (v <= 1))):
+            row, label, source = (int(a[wrong]) for a in at)
+            raise ValueError(
+                f"votes must be between 0 and 1, got {float(v[wrong])!r} of source "
+                f"{self.source_names[source]!r} on label {self.label_names[label]!r} in row "
+                f"{self.row_names[row]!r}; grades need a cut, above which they are a yes"
+            )
         key = np.ravel_multi_index((at[0], at[1], at[2]), sizes) if len(v) else at[0]
         kept, place = np.unique(key, return_inverse=True)
         self.values: Floats = np.bincount(place, v) / np.bincount(place) if len(v) else v
@@ -151,27 +152,51 @@ class Votes:
         row_names : sequence, optional
             By default the numbers of the rows.
         """
-        lists = {source: [_answer(one) for one in given] for source, given in answers.items()}
-        n = {len(given) for given in lists.values()}
-        if len(n) != 1:
-            raise ValueError(f"each source must have as many answers, got {sorted(n)}")
-        every = [one for given in lists.values() for one in given if one is not None]
-        names = sorted(set().union(*every)) if label_names is None else list(label_names)
+        lists = {source: list(given) for source, given in answers.items()}
+        sizes = {len(given) for given in lists.values()}
+        if len(sizes) != 1:
+            raise ValueError(f"each source must have as many answers, got {sorted(sizes)}")
+        n = sizes.pop()
+        if row_names is not None and len(row_names) != n:
+            raise ValueError(f"row_names must have {n} entries, got {len(row_names)}")
+        said = [(i, source, one) for source, given in lists.items() for i, one in enumerate(given)]
+        rows = range(n) if row_names is None else row_names
+        return cls._from_answers(said, rows, list(lists), label_names)
+
+    @classmethod
+    def _from_answers(
+        cls,
+        said: list[tuple[int, str, Any]],
+        row_names: Sequence[Any],
+        source_names: Sequence[str],
+        label_names: Sequence[str] | None,
+    ) -> Self:
+        """Votes of answers, each with the number of its row and its source."""
+        names = None if label_names is None else list(map(str, label_names))
+        answers = []
+        for row, source, one in said:
+            try:
+                answers.append(_answer(one, names))
+            except ValueError as error:
+                raise ValueError(f"{source!r}, row {row_names[row]!r}: {error}") from None
+        if names is None:
+            names = sorted({name for one in answers for name in one or ()})
         place = {name: j for j, name in enumerate(names)}
-        V = np.full((len(lists), n.pop(), len(names)), np.nan)
-        for s, given in enumerate(lists.values()):
-            for i, one in enumerate(given):
-                if one is None:
-                    continue
-                if unknown := sorted(set(one) - place.keys()):
-                    raise ValueError(f"label_names has no {unknown[0]!r}, an answer of row {i}")
-                if not isinstance(one, Mapping):
-                    V[s, i] = 0
-                    one = dict.fromkeys(one, 1.0)
-                for name, p in one.items():
-                    V[s, i, place[name]] = p
-        matrices = dict(zip(lists, V))
-        return cls.from_matrices(matrices, label_names=names, row_names=row_names)
+        V = np.full((len(answers), len(names)), np.nan)
+        for v, one in zip(V, answers):
+            if isinstance(one, set):
+                v[:] = 0
+                one = dict.fromkeys(one, 1.0)
+            for name, p in (one or {}).items():
+                v[place[name]] = p
+        number = {name: s for s, name in enumerate(source_names)}
+        pairs = np.array([(row, number[source]) for row, source, _ in said], dtype=np.int64)
+        rows, sources = pairs.reshape(-1, 2).T
+        at, labels = np.nonzero(~np.isnan(V))
+        return cls(
+            rows[at], labels, sources[at], V[at, labels],
+            row_names=row_names, label_names=names, source_names=source_names,
+        )  # fmt: skip
 
     @classmethod
     def from_matrices(
@@ -194,9 +219,9 @@ class Votes:
             name: as_floats(dense(by_label(M, label_names, f"matrices[{name!r}]")))
             for name, M in matrices.items()
         }
-        shapes = {M.shape for M in found.values()}
-        if len(shapes) != 1 or len(shape := shapes.pop()) != 2:
-            raise ValueError(f"matrices must be of one shape (n, q), got {sorted(shapes)}")
+        shapes = sorted({M.shape for M in found.values()})
+        if len(shapes) != 1 or len(shape := shapes[0]) != 2:
+            raise ValueError(f"matrices must be of one shape (n, q), got {shapes}")
         V = np.stack(list(found.values()))
         sources, rows, labels = np.nonzero(~np.isnan(V))
         if row_names is not None and len(row_names) != shape[0]:
@@ -407,15 +432,19 @@ def named(names: Any, what: str, kind: Callable[[Any], Any] = lambda name: name)
     return list(map(kind, names))
 
 
-def _answer(one: Any) -> Any:
+def _answer(one: Any, label_names: Sequence[str] | None) -> Any:
     """A set of texts, a mapping, or None for an abstention."""
     if isinstance(one, Mapping):
-        return dict(zip(named(one, "labels", str), as_floats(list(one.values()))))
-    if isinstance(one, list | tuple | set | frozenset | np.ndarray):
-        return set(named(one, "labels", str))
-    if is_missing(one):
+        found: Any = dict(zip(named(one, "labels", str), as_floats(list(one.values()))))
+    elif isinstance(one, list | tuple | set | frozenset | np.ndarray):
+        found = set(named(one, "labels", str))
+    elif is_missing(one):
         return None
-    raise ValueError(f"an answer must be a set of labels, a mapping or None, got {one!r}")
+    else:
+        raise ValueError(f"an answer must be a set of labels, a mapping or None, got {one!r}")
+    if label_names is not None and (unknown := sorted(set(found).difference(label_names))):
+        raise ValueError(f"label_names has no {unknown[0]!r}")
+    return found
 
 
 def _alpha(yes: Floats, squares: Floats, total: Floats) -> float:

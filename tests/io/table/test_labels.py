@@ -95,3 +95,14 @@ def test_soft_is_a_permission():
 def test_errors_of_soft_labels(table, labels, soft, problem):
     with pytest.raises(ValueError, match=problem):
         read_table(table, labels=labels, soft=soft)
+
+
+@pytest.mark.parametrize("tag", ["joy:-0.5", "joy:50%", "joy:nan", "joy:1.5", {"joy": "much"}])
+def test_tags_that_are_no_probabilities(tag):
+    with pytest.raises(ValueError, match="row 1: expected a probability from 0 to 1, got"):
+        label_matrix(["joy:1.;fear", tag], soft=True, sep=";")
+
+
+def test_mappings_of_tags():
+    Y = label_matrix([{"joy": True, "sea": 0.5}, {"joy": np.nan, "sea": False}], soft=True)
+    assert_array_equal(Y, [[1, 0.5], [0, 0]])

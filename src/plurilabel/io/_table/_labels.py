@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from itertools import chain
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -70,10 +71,8 @@ def tag_column(
     cells, shares = cells_of(series), None
     if soft:
         cells = [
-            [f"{tag}:{p}" for tag, p in cell.items() if p is not None]
-            if isinstance(cell, dict)
-            else cell
-            for cell in cells
+            _as_tags(cell, name, row) if isinstance(cell, dict) else cell
+            for row, cell in enumerate(cells)
         ]
     sets, tag_sep = _tag_sets(cells, name, tag_sep)
     if soft:
@@ -106,13 +105,23 @@ def tag_column(
     return Y, names, tag_sep
 
 
-_SHARE = re.compile(r"(.*\S)\s*:\s*([0-9]*\.?[0-9]+(?:[eE]-?[0-9]+)?)")
+_SHARE = re.compile(r"(.*\S)\s*:\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|nan)(%?)")
+
+
+def _as_tags(shares: dict[str, Any], name: str, row: int) -> list[str]:
+    """Tags with their probabilities; None and NaN are no tags."""
+    for tag, share in shares.items():
+        if not (share is None or isinstance(share, Real)):
+            problem = f"expected a probability from 0 to 1, got {shown(share)} of {tag!r}"
+            raise CellError(name, row, problem)
+    given = {tag: float(share) for tag, share in shares.items() if share is not None}
+    return [f"{tag}:{share}" for tag, share in given.items() if share == share]
 
 
 def _is_share(tag: str) -> bool:
     """Whether a tag looks like one with a fraction, as in ``sun:0.7``."""
     found = _SHARE.fullmatch(tag)
-    return found is not None and "." in found[2] and float(found[2]) <= 1
+    return found is not None and "." in found[2] and 0 <= float(found[2]) <= 1
 
 
 def _shares(tags: list[str], name: str, row: int) -> dict[str, float]:
@@ -121,7 +130,7 @@ def _shares(tags: list[str], name: str, row: int) -> dict[str, float]:
     for tag in tags:
         found = _SHARE.fullmatch(tag)
         stem, share = (tag, 1.0) if found is None else (found[1], float(found[2]))
-        if share > 1:
+        if not 0 <= share <= 1 or (found is not None and found[3]):
             raise CellError(name, row, f"expected a probability from 0 to 1, got {tag!r}")
         if stem in shares:
             raise CellError(name, row, f"expected each tag once, got {stem!r} twice")

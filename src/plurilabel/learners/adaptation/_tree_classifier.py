@@ -22,7 +22,7 @@ from plurilabel._core.explanation.contributions import Given, Parts
 from plurilabel._core.explanation.models import path_parts
 from plurilabel._core.fitted import Declared, numbers
 from plurilabel._core.limits import check_size
-from plurilabel._core.soft import needs_copies, soft_copies
+from plurilabel._core.soft import expanded
 from plurilabel._core.unknown import UnknownLabels
 
 BLOCK = 2**17  # probabilities computed at once: they stay in the cache over all trees
@@ -68,8 +68,7 @@ class TreeClassifier(ProbabilisticClassifier):
             :func:`plurilabel.datasets.soft_copies`.
         sample_weight : array-like of shape (n,) or (n, q), default=None
         """
-        if needs_copies(y, sample_weight):
-            X, y, sample_weight = soft_copies(X, y, sample_weight)
+        X, y, sample_weight = expanded(self, X, y, sample_weight)
         self._fit(*self._validate_fit(X, y), sample_weight)
         return self
 

@@ -17,7 +17,7 @@ from plurilabel._core.base import LabelMatrix, WeightedFit, with_weights
 from plurilabel._core.blocks import csr_of_rows, row_blocks
 from plurilabel._core.compat import Interval, StrOptions, validate_parameter_constraints
 from plurilabel._core.fitted import Declared, count, numbers, parameter, places
-from plurilabel._core.soft import needs_copies, soft_copies
+from plurilabel._core.soft import expanded
 from plurilabel.learners.extreme import _tree_nodes as tree
 from plurilabel.learners.extreme._linear import LOSSES, Settings, prepared
 from plurilabel.learners.extreme._sparse_scores_classifier import (
@@ -226,6 +226,8 @@ class LabelTree(WeightedFit, SparseScoresClassifier):
         ----------
         X : array-like or sparse matrix of shape (n, d), or data frame
         y : 0/1 matrix of shape (n, q), dense, sparse or a data frame; or 1-D classes
+            Probabilities between 0 and 1 are soft labels: see
+            :func:`plurilabel.datasets.soft_copies`.
         sample_weight : array-like of shape (n,), default=None
             Weight of each instance, not negative; None is 1 for all.
         label_features : array-like or sparse matrix of shape (q, f), default=None
@@ -237,8 +239,7 @@ class LabelTree(WeightedFit, SparseScoresClassifier):
         -------
         self
         """
-        if needs_copies(y, sample_weight):
-            X, y, sample_weight = soft_copies(X, y, sample_weight)
+        X, y, sample_weight = expanded(self, X, y, sample_weight)
         checked, Y = self._validate_fit(X, y)
         if label_features is not None:
             label_features = check_array(
@@ -280,6 +281,7 @@ class LabelTree(WeightedFit, SparseScoresClassifier):
         -------
         self
         """
+        X, y, sample_weight = expanded(self, X, y, sample_weight)
         if not hasattr(self, "weights_"):
             self._fit(*with_weights(*self._validate_fit(X, y, classes), sample_weight))
             return self

@@ -53,9 +53,10 @@ class TransformationClassifier(MetaEstimatorMixin, ProbabilisticClassifier, Scor
             Probabilities between 0 and 1 are soft labels, learned from weighted copies of the
             instances (see :func:`plurilabel.datasets.soft_copies`).
         **params : dict
-            ``sample_weight``, of shape (n,) or (n, q), for the base estimator's ``fit``. With
-            ``cv`` also ``groups``: rows of one group stay together in every split. If metadata
-            routing is enabled, whatever ``estimator`` requests.
+            ``sample_weight`` for the base estimator's ``fit``, of shape (n,), or (n, q) for
+            learners with ``accepts_unknown_labels``. With ``cv`` also ``groups``: rows of one
+            group stay together in every split. If metadata routing is enabled, whatever
+            ``estimator`` requests.
         """
         if needs_copies(y, params.get("sample_weight")):
             X, y, params = self._copies(X, y, params)
@@ -82,10 +83,16 @@ class TransformationClassifier(MetaEstimatorMixin, ProbabilisticClassifier, Scor
 
     def _copies(self, X: Any, y: Any, params: dict[str, Any]) -> tuple[Any, Any, dict[str, Any]]:
         """Replace rows with soft labels by weighted copies, which stay in one fold."""
-        rows, Y, weights = copied_rows(X, y, params.get("sample_weight"))
+        if not (self.accepts_soft_labels or get_config()["enable_metadata_routing"]):
+            raise ValueError(
+                f"soft labels and weights of single labels need a base estimator with "
+                f"sample_weight, got {type(self.estimator).__name__}"
+            )
+        rows, Y, weights = copied_rows(X, y, params.get("sample_weight"), self)
         params = {name: value for name, value in params.items() if name != "sample_weight"}
-        if self._has_splits() and params.get("groups") is None:
-            params["groups"] = np.arange(len(y) if hasattr(y, "__len__") else y.shape[0])
+        n = y.shape[0] if hasattr(y, "shape") else len(y)
+        if self._has_splits() and params.get("groups") is None and len(rows) > n:
+            params["groups"] = np.arange(n)
         params = {**rows_of_params(X, params, rows), "sample_weight": weights}
         return safe_indexing(X, rows), Y, params
 
