@@ -41,8 +41,9 @@ from plurilabel.metrics._inputs import (
 from plurilabel.metrics._registry import MEASURES, measure
 
 __all__ = [
-    "average_precision", "coverage", "coverage_normalized", "is_error", "ndcg_at_k", "one_error",
-    "precision_at_k", "propensities", "ps_ndcg_at_k", "psp_at_k", "ranking_loss", "recall_at_k",
+    "average_precision", "coverage", "coverage_normalized", "is_error", "ndcg", "ndcg_at_k",
+    "one_error", "precision_at_k", "propensities", "ps_ndcg_at_k", "psp_at_k", "r_precision",
+    "r_precision_at_k", "ranking_loss", "recall_at_k",
 ]  # fmt: skip
 
 Array: TypeAlias = NDArray[Any]
@@ -203,6 +204,47 @@ def average_precision(Y_true: ArrayLike, scores: ArrayLike) -> float:
     return value_of_ranking(average_precision, Y_true, scores)
 
 
+@measure("scores", lambda r: (r.early / np.maximum(r.size, 1), r.labelled), title="R-precision")
+def r_precision(Y_true: ArrayLike, scores: ArrayLike) -> float:
+    """Mean precision of the first |Y| labels, as many as are relevant; 1 is best.
+
+    There precision and recall are equal. In a tie the irrelevant labels come first; trec_eval,
+    otherwise equal, orders ties by name. An instance without relevant labels is left out. NaN if
+    no other is left.
+
+    Parameters
+    ----------
+    Y_true, scores : as in :func:`one_error`
+
+    Examples
+    --------
+    >>> from plurilabel.metrics import r_precision
+    >>> r_precision([[1, 0, 1], [0, 1, 0]], [[0.9, 0.5, 0.1], [0.1, 0.7, 0.2]])
+    0.75
+    """
+    return value_of_ranking(r_precision, Y_true, scores)
+
+
+@measure("scores", lambda r: (r.gains / np.where(r.size > 0, r.ideal, 1.0), r.labelled))
+def ndcg(Y_true: ArrayLike, scores: ArrayLike) -> float:
+    """:func:`ndcg_at_k` of the whole ranking, without a cut; 1 is best.
+
+    Without ties, equal to scikit-learn's ``ndcg_score`` on the instances with relevant labels. In
+    a tie the irrelevant labels come first; scikit-learn and torchmetrics average over ties.
+
+    Parameters
+    ----------
+    Y_true, scores : as in :func:`one_error`
+
+    Examples
+    --------
+    >>> from plurilabel.metrics import ndcg
+    >>> round(ndcg([[1, 0, 1], [0, 1, 0]], [[0.9, 0.5, 0.1], [0.1, 0.7, 0.2]]), 4)
+    0.9599
+    """
+    return value_of_ranking(ndcg, Y_true, scores)
+
+
 @measure("scores", lambda r, k: (r.hits(k) / k, r.labelled))
 def precision_at_k(Y_true: ArrayLike, scores: ArrayLike, k: int = 5) -> float:
     """Mean share of the first k labels that are relevant; larger is better.
@@ -242,6 +284,32 @@ def recall_at_k(Y_true: ArrayLike, scores: ArrayLike, k: int = 5) -> float:
     0.75
     """
     return value_of_ranking(recall_at_k, Y_true, scores, k=k)
+
+
+@measure("scores", lambda r, k: (r.hits(k) / np.clip(r.size, 1, k), r.labelled), title="RP@k")
+def r_precision_at_k(Y_true: ArrayLike, scores: ArrayLike, k: int = 5) -> float:
+    """Mean share of the hits that the first k labels could have; 1 is best.
+
+    The divisor is min(k, |Y|), so that, unlike :func:`precision_at_k`, an instance with fewer than
+    k relevant labels can reach 1 (RP@k of Chalkidis et al., 2019). An instance without relevant
+    labels is left out. NaN if no instance has a relevant label.
+
+    Parameters
+    ----------
+    Y_true, scores, k : as in :func:`precision_at_k`
+
+    References
+    ----------
+    I. Chalkidis, M. Fergadiotis, P. Malakasiotis, I. Androutsopoulos. Large-scale multi-label text
+    classification on EU legislation. ACL 2019.
+
+    Examples
+    --------
+    >>> from plurilabel.metrics import r_precision_at_k
+    >>> r_precision_at_k([[1, 0, 1], [0, 1, 0]], [[0.9, 0.5, 0.1], [0.1, 0.7, 0.2]], k=2)
+    0.75
+    """
+    return value_of_ranking(r_precision_at_k, Y_true, scores, k=k)
 
 
 @measure("scores", lambda r, k: (r.discounted(r.hit, k), r.labelled))
@@ -382,6 +450,9 @@ class Ranking:
     last: NDArray[np.int64]  # 0-based position of the relevant label ranked last
     wrong: NDArray[np.float64]  # pairs with the relevant label not strictly above
     precisions: NDArray[np.float64]  # sum over relevant labels of the precision at their rank
+    early: NDArray[np.float64]  # relevant labels among the first ``size``
+    gains: NDArray[np.float64]  # sum over relevant labels of 1 / log2(1 + their place)
+    ideal: NDArray[np.float64]  # the same for a perfect ranking
     hit: NDArray[np.bool_]  # (n, K), whether each of the first K labels is relevant
     gain: Any = None  # (n, K), worth of each of the first K labels; None without propensities
     best: Any = None  # (n, K), that of the best possible list
@@ -420,14 +491,18 @@ def rank(Y: LabelMatrix, S: ScoreMatrix, n_top: int, worth: Worth) -> Ranking:
     size = Y.sum(axis=1, dtype=np.int64)
     last = np.zeros(n, dtype=np.int64)
     top = np.zeros((n, n_top), dtype=np.int8 if worth.grade_of is None else np.int32)
-    wrong, precisions = np.zeros(n), np.zeros(n)
+    wrong, precisions, early, gains = np.zeros((4, n))
+    gain_to = np.append(0.0, np.cumsum(1 / np.log2(np.arange(2, q + 2))))  # of the first places
     for rows, values, grade in _parts(Y, S, n_top, worth.grade_of):
         grade, end = sort_against(values, grade)
         top[rows] = grade[:, :n_top]
-        last[rows], wrong[rows], precisions[rows] = _positions(grade > 0, end, size[rows], q)
+        relevant = grade > 0
+        last[rows], wrong[rows], precisions[rows] = positions(relevant, end, size[rows], q)
+        early[rows], gains[rows] = _places(relevant, size[rows], gain_to)
     gain, best = _gains(Y, top, worth)
     q = q if known is None else known
-    return Ranking(q, size, last, wrong, precisions, top > 0, gain, best)
+    ideal = gain_to[size]
+    return Ranking(q, size, last, wrong, precisions, early, gains, ideal, top > 0, gain, best)
 
 
 def _gains(Y: LabelMatrix, top: Array, worth: Worth) -> tuple[Any, Any]:
@@ -467,7 +542,7 @@ def sort_against(values: Array, grade: Array) -> tuple[Array, Array | None]:
     return key - start_of_tie, end
 
 
-def _positions(relevant: Array, end: Array | None, size: Array, q: int) -> Part:
+def positions(relevant: Array, end: Array | None, size: Array, q: int) -> Part:
     """Last position, wrong pairs and sum of precisions, from the sorted relevance (b, w)."""
     b, w = relevant.shape
     at = np.flatnonzero(relevant)  # the relevant labels that have a score, row after row
@@ -493,6 +568,18 @@ def _positions(relevant: Array, end: Array | None, size: Array, q: int) -> Part:
     missing = size - ranked
     last = np.where(missing > 0, q - 1, last)
     return last, wrong + missing * (q - size), precisions + missing * size / q
+
+
+def _places(relevant: Array, size: Array, gain_to: Array) -> tuple[Array, Array]:
+    """Relevant labels among the first ``size``, and the sum of their gains, in order of places."""
+    b, w = relevant.shape
+    row, place = np.divmod(np.flatnonzero(relevant), w)
+    early = np.bincount(row[place < size[row]], minlength=b)
+    gains = np.bincount(row, weights=np.diff(gain_to)[place], minlength=b)
+    # relevant labels without a score have the last places
+    q = len(gain_to) - 1
+    others = q - size + np.bincount(row, minlength=b)  # places before them
+    return early + np.maximum(size - others, 0), gains + gain_to[q] - gain_to[others]
 
 
 def _parts(Y: LabelMatrix, S: ScoreMatrix, n_top: int, grade_of: Array | None) -> Iterator[Part]:
