@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
 from numbers import Real
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -84,27 +84,56 @@ class Hierarchy:
             raise ValueError(_no_parents(self.label_names, above, parents is None, sep))
         self.edges = np.array(sorted(set(edges)), dtype=np.intp)
 
+    @classmethod
+    def from_edges(cls, label_names: Iterable[str], edges: NDArray[np.intp]) -> Self:
+        """A hierarchy whose ``edges`` are known to form no cycle; there may be none."""
+        new = cls.__new__(cls)
+        new.label_names, new.edges = tuple(str(name) for name in label_names), edges
+        return new
+
+    @classmethod
+    def of(cls, label_names: Any, parents: Any, *, sep: str = "/") -> Self:
+        """A hierarchy of these labels; ``parents`` may be another one of as many labels."""
+        if not isinstance(parents, Hierarchy):
+            return cls(label_names, parents, sep=sep)
+        parents._check_width(len(label_names), "y")
+        return cls.from_edges(label_names, parents.edges)
+
     # what is above what ------------------------------------------------------------------
 
+    @property
+    def parents(self) -> tuple[int | tuple[int, ...], ...]:
+        """The number of each label's parent, -1 for a root, or a tuple if there are several."""
+        above: list[list[int]] = [[] for _ in self.label_names]
+        for child, parent in self.edges.tolist():
+            above[child].append(parent)
+        return tuple(tuple(some) if len(some) > 1 else (*some, -1)[0] for some in above)
+
     @cached_property
-    def _levels(self) -> NDArray[np.intp]:
-        """The edges, those of higher labels first: a parent is settled before its children."""
+    def depth(self) -> NDArray[np.intp]:
+        """The number of labels on the longest way up from each label, shape (q,)."""
         depth = np.zeros(len(self.label_names), dtype=np.intp)
         child, parent = self.edges.T
         while True:
             deeper = depth.copy()
             np.maximum.at(deeper, child, depth[parent] + 1)
             if (deeper == depth).all():
-                return self.edges[np.lexsort((child, depth[child]))]
+                return depth
             depth = deeper
+
+    @cached_property
+    def levels(self) -> list[NDArray[np.intp]]:
+        """The edges by the depth of the child: all edges above a level come before it."""
+        level = self.depth[self.edges[:, 0]]
+        return [self.edges[level == d] for d in range(1, level.max(initial=0) + 1)]
 
     @cached_property
     def closure(self) -> sparse.csr_array:
         """A 0/1 matrix of shape (q, q); row l has l and all labels above it."""
         q = len(self.label_names)
         rows: list[NDArray[np.intp]] = [np.array([l], dtype=np.intp) for l in range(q)]
-        for child, parent in self._levels:  # whose own row is complete by now
-            rows[child] = np.union1d(rows[child], rows[parent])
+        for child, parent in np.concatenate([self.edges[:0], *self.levels]):
+            rows[child] = np.union1d(rows[child], rows[parent])  # the parent's row is complete
         ends = np.concatenate(([0], np.cumsum([len(row) for row in rows])))
         there = np.concatenate(rows)
         return sparse.csr_array((np.ones(len(there), dtype=np.int8), there, ends), shape=(q, q))
@@ -169,12 +198,15 @@ class Hierarchy:
             raise ValueError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
         S = np.array(dense(check_scores(scores)), dtype=np.float64)
         self._check_width(S.shape[1], "scores")
-        child, parent = self._levels.T
+        child, parent = self.edges.T
         for rows in row_blocks(len(S), len(child), BLOCK):
             wrong = np.flatnonzero((S[rows][:, child] > S[rows][:, parent]).any(axis=1))
             if len(wrong):
                 at = wrong + rows.start
-                S[at] = METHODS[method](S[at], self._levels)
+                # label by label: the scores of a label are side by side in memory
+                by_label = np.ascontiguousarray(S[at].T)
+                METHODS[method](by_label, self.levels)
+                S[at] = by_label.T
         return S
 
     def _check_width(self, q: int, name: str) -> None:
@@ -188,38 +220,38 @@ class Hierarchy:
         return f"Hierarchy of {q} labels, {below} of them below others"
 
 
-def _max(S: NDArray[np.float64], edges: NDArray[np.intp]) -> NDArray[np.float64]:
-    """Parents are raised, from the lowest labels up."""
-    S = S.copy()
-    for child, parent in edges[::-1]:
-        np.maximum(S[:, parent], S[:, child], out=S[:, parent])
-    return S
+def _max(S: NDArray[np.float64], levels: Sequence[NDArray[np.intp]]) -> None:
+    """Raise parents, from the lowest labels up; S (q, n) is changed in place."""
+    for child, parent in (edges.T for edges in reversed(levels)):
+        order = np.argsort(parent, kind="stable")
+        raised, start = np.unique(parent[order], return_index=True)
+        S[raised] = np.maximum(S[raised], np.maximum.reduceat(S[child[order]], start))
 
 
-def _min(S: NDArray[np.float64], edges: NDArray[np.intp]) -> NDArray[np.float64]:
-    """Children are lowered, from the highest labels down."""
-    S = S.copy()
-    for child, parent in edges:
-        np.minimum(S[:, child], S[:, parent], out=S[:, child])
-    return S
+def _min(S: NDArray[np.float64], levels: Sequence[NDArray[np.intp]]) -> None:
+    """Lower children, from the highest labels down; S (q, n) is changed in place."""
+    for child, parent in (edges.T for edges in levels):
+        order = np.argsort(child, kind="stable")
+        lowered, start = np.unique(child[order], return_index=True)
+        S[lowered] = np.minimum(S[lowered], np.minimum.reduceat(S[parent[order]], start))
 
 
-def _isotonic(S: NDArray[np.float64], edges: NDArray[np.intp]) -> NDArray[np.float64]:
+def _isotonic(S: NDArray[np.float64], levels: Sequence[NDArray[np.intp]]) -> None:
     """The nearest scores that are consistent, by Dykstra's alternating projections."""
     # Each edge in turn: what it took last time is given back, then child and parent meet halfway
     # if the child is above. The sweeps converge to the projection on all edges together.
-    S = S.copy()
-    taken = np.zeros((len(edges), len(S)))
+    edges = np.concatenate(levels)
+    taken = np.zeros((len(edges), S.shape[1]))
     size = np.abs(S).max(initial=1.0)
     for _ in range(SWEEPS):
         before = S.copy()
         for e, (child, parent) in enumerate(edges):
-            c, p = S[:, child] + taken[e], S[:, parent] - taken[e]
+            c, p = S[child] + taken[e], S[parent] - taken[e]
             taken[e] = np.maximum((c - p) / 2, 0.0)
-            S[:, child], S[:, parent] = c - taken[e], p + taken[e]
+            S[child], S[parent] = c - taken[e], p + taken[e]
         if np.abs(S - before).max() <= 1e-12 * size:
             break
-    return _max(S, edges)  # what rounding leaves
+    _max(S, levels)  # what rounding leaves
 
 
 METHODS = {"isotonic": _isotonic, "max": _max, "min": _min}
