@@ -84,7 +84,10 @@ def load(name: str, *, as_frame: bool = False) -> Dataset:
         sample. The Y of ``wq`` has grades (0, 1, 3 or 5), that of ``sjaffe`` degrees that sum to
         one: they are for :mod:`plurilabel.graded`. The X of ``goemotions`` and ``brighter-eng``,
         ``-arq``, ``-deu``, ``-ron``, ``-swe`` and ``-ukr`` is a data frame with a column of texts;
-        the rows of the development part are in neither ``train`` nor ``test``.
+        the rows of the development part are in neither ``train`` nor ``test``. ``cellcycle_FUN``,
+        ``derisi_FUN``, ``pheno_FUN``, ``spo_FUN``, ``cellcycle_GO``, ``eisen_GO``, ``ImCLEF07A``
+        and ``Diatoms`` have labels in a ``hierarchy``; those of yeast genes have a validation part
+        in neither ``train`` nor ``test``, and ``NaN`` for missing features.
     as_frame : bool, default=False
         Whether X and Y are data frames of pandas, whose columns have the names of features and
         labels; see :meth:`Dataset.as_frame`.
@@ -194,14 +197,15 @@ def _read(paths: list[Path], name: str, entry: Entry) -> Dataset:
 
 
 def _join(parts: list[Dataset], paths: list[Path]) -> Dataset:
-    """Training and test file as one dataset, with their rows as the split."""
-    first, second = parts
-    for what in ("feature_names", "label_names"):
-        if getattr(first, what) != getattr(second, what):
-            raise FileFormatError(paths[1], None, f"other {what} than in {paths[0].name}")
-    X, Y = stack_rows([first.X, second.X]), stack_rows([first.Y, second.Y])
-    train, test = np.split(np.arange(X.shape[0]), [first.X.shape[0]])
-    return replace(first, X=X, Y=Y, train=train, test=test)
+    """Training and test file as one dataset; rows of files between are in neither part."""
+    first = parts[0]
+    for part, path in zip(parts[1:], paths[1:]):
+        for what in ("feature_names", "label_names", "label_parents"):
+            if getattr(part, what) != getattr(first, what):
+                raise FileFormatError(path, None, f"other {what} than in {paths[0].name}")
+    X, Y = stack_rows([part.X for part in parts]), stack_rows([part.Y for part in parts])
+    rows = np.split(np.arange(X.shape[0]), np.cumsum([part.X.shape[0] for part in parts[:-1]]))
+    return replace(first, X=X, Y=Y, train=rows[0], test=rows[-1])
 
 
 _MAT_NAMES = {"features", "raw_data", "labels", "bags", "targets", "train_data", "train_target",
@@ -233,7 +237,7 @@ def _mat_arrays(content: dict[str, Any], kind: str) -> Dataset:
 
 def _checked(data: Dataset, entry: Entry, *, where: str) -> Dataset:
     """The dataset, if it has the known figures; else an error that names the first difference."""
-    if entry.kind in ("labels", "texts"):
+    if entry.kind not in ("grades", "degrees"):
         found = describe(data.Y)
         cardinality, sets = found.cardinality, found.diversity
     else:

@@ -6,6 +6,7 @@ import os
 import re
 import warnings
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from numbers import Integral
 from pathlib import Path
@@ -22,7 +23,8 @@ from plurilabel._core.unknown import known_part
 from plurilabel._core.words import check_unicode, first_repeated, similar
 from plurilabel.io._arff_columns import Columns
 from plurilabel.io._arff_header import parse_label_xml, quote, read_header, write_label_xml
-from plurilabel.io._arff_rows import read_bags, read_rows, relational
+from plurilabel.io._arff_rows import only_one, read_bags, read_rows
+from plurilabel.io._clus import read_classes
 from plurilabel.io._files import AnyPath, FileFormatError, Format, opened
 
 _DIGITS = 18  # of a number that is read; those with more are too large in any case
@@ -38,7 +40,7 @@ def read_arff(
     name: str | None = None,
     encoding: str = "utf-8",
 ) -> Dataset:
-    """Read a multi-label dataset from an ARFF file of MULAN or MEKA.
+    """Read a multi-label dataset from an ARFF file of MULAN, MEKA or CLUS.
 
     Parameters
     ----------
@@ -51,7 +53,8 @@ def read_arff(
         - a sequence: their names; their order remains that of the file;
         - a number, as in MEKA: the first n attributes, or the last n if it is negative;
         - None: those of an XML file beside the ARFF file (``yeast.xml`` for ``yeast.arff`` and
-          ``yeast-train.arff``), else those given by MEKA's ``-C n`` in the relation.
+          ``yeast-train.arff``), else those given by MEKA's ``-C n`` in the relation. In a file of
+          CLUS, the classes of the hierarchical attribute.
     require_labels : bool, default=True
         Whether all labels named in ``labels`` or the XML file must be in the file. If False,
         missing ones are skipped, and Y may have no columns: for rows to be predicted.
@@ -66,7 +69,8 @@ def read_arff(
     Dataset
         X and Y are CSR if the rows of the file are sparse, else dense. ``label_parents`` is the
         hierarchy of the XML file, if it has one; ``train`` and ``test`` are the split that MEKA's
-        ``-split-number`` makes. For a file of bags, X is a :class:`~plurilabel.bags.Bags`.
+        ``-split-number`` makes. For a file of bags, X is a :class:`~plurilabel.bags.Bags`. For a
+        file of CLUS, Y is CSR, and rows have all classes above theirs.
 
     See Also
     --------
@@ -88,6 +92,9 @@ def read_arff(
       above. ``?`` is an unknown label: Y then has floats with NaN, or is
       :class:`~plurilabel.datasets.UnknownLabels` if the rows of the file are sparse.
     - Strings and dates are not converted: leave them out with ``drop``.
+    - A hierarchical attribute of CLUS, ``class hierarchical a,a/b``, holds the classes of a row,
+      joined by ``@``. They are paths in a tree, or, where some begin with ``root/``, edges
+      ``parent/child`` of a graph, in which rows name their classes without parents.
     - A relational attribute holds bags of instances, as the MIML library writes them. One further
       attribute, which names the bags, is left out.
 
@@ -128,13 +135,20 @@ def read_arff(
     with opened(path) as stream:
         header = read_header(stream, path, encoding)
         names = [attribute.name for attribute in header.attributes]
-        parents = _label_parents(path, names, labels, header.relation, require_labels)
         _check_known("drop", drop, names, path)
-        if both := [attribute for attribute in drop if attribute in parents]:
-            raise ValueError(f"drop must not name labels, got {both[0]!r}")
         title, options = _meka(header.relation)
         title = title if name is None else name
-        if bag := relational(header, path):
+        if classes := only_one("hierarchical", header, path):
+            if labels is not None and require_labels:
+                raise ValueError(
+                    f"labels must be None for {os.fspath(path)}, whose attribute {classes.name!r} "
+                    "holds them"
+                )
+            return replace(read_classes(stream, path, header, classes, drop, encoding), name=title)
+        parents = _label_parents(path, names, labels, header.relation, require_labels)
+        if both := [attribute for attribute in drop if attribute in parents]:
+            raise ValueError(f"drop must not name labels, got {both[0]!r}")
+        if bag := only_one("relational", header, path):
             own, unused = set(parents), set(drop)
             bags, Y, found = read_bags(stream, path, header, bag, own, unused, encoding)
             return Dataset(bags, Y, bags.feature_names or (), found, name=title)

@@ -44,8 +44,8 @@ class Attribute(NamedTuple):
     """One declared column."""
 
     name: str
-    type: str  # number, nominal, string, date or relational
-    values: tuple[str, ...]  # of a nominal attribute
+    type: str  # number, nominal, string, date, relational or hierarchical
+    values: tuple[str, ...]  # of a nominal attribute, or the classes of a hierarchical one
     line: int
     inside: tuple[Attribute, ...] = ()  # the attributes of a relational one
 
@@ -186,10 +186,14 @@ def _attribute(rest: str, line: int, known: dict[str, tuple[str, ...]]) -> Attri
     kind = word[0].lower() if word else ""
     if kind == "date":  # its format follows, and does not matter here
         return Attribute(name, kind, (), line)
+    if kind == "hierarchical":  # of CLUS
+        classes = declared[len(kind) :].split(",")
+        return Attribute(name, kind, tuple(one.strip(SPACE) for one in classes), line)
     if kind not in ("numeric", "real", "integer", "string", "relational"):
+        got = repr(shortened(declared)) if declared else "nothing"
         raise ValueError(
-            f"attribute {name!r} must be numeric, real, integer, string, date, relational or "
-            f"{{a,b,...}}, got {repr(shortened(declared)) if declared else 'nothing'}"
+            f"attribute {name!r} must be numeric, real, integer, string, date, relational, "
+            f"hierarchical or {{a,b,...}}, got {got}"
         )
     if not NOTHING.match(declared, len(kind)):
         raise ValueError(f"expected nothing after the type {kind}, got {shortened(declared)!r}")
@@ -311,7 +315,7 @@ def parse_label_xml(path: AnyPath) -> list[LabelLine]:
 
 
 def write_label_xml(
-    path: AnyPath, names: Sequence[str], parents: Sequence[int] | None = None
+    path: AnyPath, names: Sequence[str], parents: Sequence[Any] | None = None
 ) -> None:
     """Write the names of the labels, and their hierarchy, as a MULAN XML file.
 
@@ -351,6 +355,8 @@ def write_label_xml(
         raise ValueError(f"names must be different from each other, got {twice!r} twice")
     if strange := next(filter(_NOT_IN_XML.search, names), None):
         raise ValueError(f"label {strange!r} has a character that XML cannot hold")
+    if several := [l for l, parent in enumerate(parents or ()) if isinstance(parent, tuple)]:
+        raise ValueError(f"XML holds one parent of a label, got several for {names[several[0]]!r}")
     parents = [-1] * q if parents is None else [int(parent) for parent in parents]
     if len(parents) != q:
         raise ValueError(f"parents must have {q} entries, one per label, got {len(parents)}")

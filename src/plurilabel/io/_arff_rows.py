@@ -396,11 +396,11 @@ class _SlowRows:
 # bags of instances ----------------------------------------------------------------------------
 
 
-def relational(header: Header, path: AnyPath) -> Attribute | None:
-    """The attribute that holds the bags; None if there is none."""
-    found = [attribute for attribute in header.attributes if attribute.type == "relational"]
+def only_one(kind: str, header: Header, path: AnyPath) -> Attribute | None:
+    """The attribute of this type, "relational" or "hierarchical"; None if there is none."""
+    found = [attribute for attribute in header.attributes if attribute.type == kind]
     if len(found) > 1:
-        problem = f"expected one relational attribute, got {found[1].name!r} as a second"
+        problem = f"expected one {kind} attribute, got {found[1].name!r} as a second"
         raise FileFormatError(path, found[1].line, problem)
     return found[0] if found else None
 
@@ -429,7 +429,7 @@ def read_bags(
         if not text or text.startswith("%"):
             outer.write(b"\n")
             continue
-        start, end = _cell_span(text, place, bag.name, path, number)
+        start, end = cell_span(text, place, f"the bag {bag.name!r}, in quotes,", path, number)
         cell = text[start:end]
         content = unquote(cell) if cell[:1] in ("'", '"') else cell
         instances = [row.encode() for row in content.split("\n") if row.strip(SPACE)]
@@ -465,7 +465,7 @@ def _check_only_bags(path: AnyPath, names: list[str], known: set[str], bag: str)
         )
 
 
-def _cell_span(text: str, place: int, name: str, path: AnyPath, line: int) -> tuple[int, int]:
+def cell_span(text: str, place: int, what: str, path: AnyPath, line: int) -> tuple[int, int]:
     """Where the cell of an attribute begins and ends in a row, dense or sparse."""
     shift = int(text.startswith("{"))  # a sparse row has an index before each cell
     position, cell, pattern = shift, -1, PAIR if shift else CELL
@@ -481,7 +481,7 @@ def _cell_span(text: str, place: int, name: str, path: AnyPath, line: int) -> tu
         if cell == place and match[group]:
             return match.span(group)
         position = match.end()
-    problem = f"expected the bag {name!r} as value {place + 1}, in quotes, got {shortened(text)!r}"
+    problem = f"expected {what} as value {place + 1}, got {shortened(text)!r}"
     raise FileFormatError(path, line, problem)
 
 
