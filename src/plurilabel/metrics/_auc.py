@@ -96,9 +96,9 @@ def macro_average_precision(Y_true: ArrayLike, scores: ArrayLike) -> float:
 
     The average precision of a label is the mean over its instances of the precision of the ranking
     down to them: the area under the precision-recall curve, in steps. A label without positives
-    has none and is left out, as in torchmetrics; scikit-learn's
-    ``average_precision_score(average="macro")``, equal apart from that, counts it as 0. In the
-    hierarchical literature this is :math:`\overline{AUPRC}`. NaN if no label has positives.
+    has none and is left out; scikit-learn's ``average_precision_score(average="macro")`` and
+    torchmetrics, equal apart from that, count it as 0. In the literature on hierarchies this is
+    :math:`\overline{AUPRC}`. NaN if no label has positives.
 
     Parameters
     ----------
@@ -141,8 +141,8 @@ def micro_average_precision(Y_true: ArrayLike, scores: ArrayLike) -> float:
     of the literature on hierarchies of labels. Precision is a step function of recall here, as in
     scikit-learn's ``average_precision_score(average="micro")``, which is equal and by which the
     figures since C-HMCNN (2020) were computed. Vens et al. (2008) interpolate between the points
-    of the curve instead, which is larger only where few of them have positives. NaN if there are
-    no positives.
+    of the curve, which is the same to the fourth digit unless many scores are tied. NaN if there
+    are no positives.
 
     Parameters
     ----------
