@@ -63,6 +63,7 @@ DEPENDS_ON_ROW_ORDER = {
         "what is held out is drawn by row number"
     ),
     "BPMLL": "batches are drawn by row number",
+    "HierarchicalNetwork": "batches are drawn by row number",
     "INSDIF": "the first medoids are drawn by row number",
     "MIMLNN": "the first medoids are drawn by row number",
     "MIMLSVM": "the first medoids are drawn by row number",
@@ -86,6 +87,7 @@ DEPENDS_ON_LABEL_ORDER = {  # RAkEL has models of all pairs of these few labels
     "splits='label'": "the forest of each label is drawn by column number",
     "StreamClassifierChain": "the order of the chain is that of the columns",
     "BPMLL": "the first weights are drawn by column number",
+    "HierarchicalNetwork": "the first weights are drawn by column number",
     "MLROS": "rows are drawn label by label",
 }
 DEPENDS_ON_ORIGIN = {
@@ -113,6 +115,7 @@ SINGLE = {  # where single precision is close, not equal: how close
     "RankSVM": 1e-6,
     "SVC": 1e-4,
     "BPMLL": 1e-4,
+    "HierarchicalNetwork": 1e-4,
 }
 
 

@@ -1,4 +1,4 @@
-"""Neural networks for several labels: BP-MLL, and its loss for your own networks.
+"""Neural networks for several labels: BP-MLL and its loss, and networks for hierarchies.
 
 The package imports without torch and without Keras; what needs one of them says so when it is
 used.
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from plurilabel._core.roster import Learner, publish
 from plurilabel.learners.neural._bpmll import BPMLL
+from plurilabel.learners.neural._hierarchical_network import HierarchicalNetwork
 from plurilabel.learners.neural._keras import bp_mll_loss
 
 if TYPE_CHECKING:
@@ -17,7 +18,14 @@ if TYPE_CHECKING:
         pairwise_exponential_loss,
     )
 
-__all__ = ["BPMLL", "BPMLLLoss", "asymmetric_loss", "bp_mll_loss", "pairwise_exponential_loss"]
+__all__ = [
+    "BPMLL",
+    "BPMLLLoss",
+    "HierarchicalNetwork",
+    "asymmetric_loss",
+    "bp_mll_loss",
+    "pairwise_exponential_loss",
+]
 
 
 ROSTER = {
@@ -29,6 +37,14 @@ ROSTER = {
             "threshold=None)": {},
             "BPMLL((8,), max_iter=12, learning_rate_init=0.05, loss='asymmetric', "
             "activation='relu')": {},
+        },
+        needs="torch",
+        unweighted="batches are drawn from the rows",
+    ),
+    "HierarchicalNetwork": Learner(
+        {
+            "HierarchicalNetwork(hidden_layer_sizes=(8,), dropout=0, max_iter=12, "
+            "learning_rate_init=0.05)": {},
         },
         needs="torch",
         unweighted="batches are drawn from the rows",
