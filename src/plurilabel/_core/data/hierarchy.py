@@ -11,6 +11,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
+from scipy.sparse.csgraph import connected_components
 
 from plurilabel._core.base import LabelMatrix, check_labels, check_scores
 from plurilabel._core.blocks import dense, is_missing, row_blocks
@@ -18,7 +19,9 @@ from plurilabel._core.words import first_repeated, similar
 
 BLOCK = 2**22  # numbers in the largest temporary array
 
-SWEEPS = 1000
+ROWS = 2**20  # rows times edges that the isotonic projection works on at a time
+
+SWEEPS = 1024
 """The most sweeps of the isotonic projection; what they leave is smaller than can matter."""
 
 
@@ -128,6 +131,22 @@ class Hierarchy:
         return [self.edges[level == d] for d in range(1, level.max(initial=0) + 1)]
 
     @cached_property
+    def matchings(self) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+        """The children and parents of groups of edges; no two edges of one share a label."""
+        groups: list[list[int]] = []
+        taken: list[set[int]] = [set() for _ in self.label_names]
+        for e, (child, parent) in enumerate(self.edges.tolist()):
+            group = 0
+            while group in taken[child] or group in taken[parent]:
+                group += 1
+            taken[child].add(group)
+            taken[parent].add(group)
+            if group == len(groups):
+                groups.append([])
+            groups[group].append(e)
+        return [(self.edges[some, 0], self.edges[some, 1]) for some in groups]
+
+    @cached_property
     def closure(self) -> sparse.csr_array:
         """A 0/1 matrix of shape (q, q); row l has l and all labels above it."""
         q = len(self.label_names)
@@ -205,7 +224,7 @@ class Hierarchy:
                 at = wrong + rows.start
                 # label by label: the scores of a label are side by side in memory
                 by_label = np.ascontiguousarray(S[at].T)
-                METHODS[method](by_label, self.levels)
+                METHODS[method](by_label, self)
                 S[at] = by_label.T
         return S
 
@@ -220,38 +239,65 @@ class Hierarchy:
         return f"Hierarchy of {q} labels, {below} of them below others"
 
 
-def _max(S: NDArray[np.float64], levels: Sequence[NDArray[np.intp]]) -> None:
+def _max(S: NDArray[np.float64], tree: Hierarchy) -> None:
     """Raise parents, from the lowest labels up; S (q, n) is changed in place."""
-    for child, parent in (edges.T for edges in reversed(levels)):
+    for child, parent in (edges.T for edges in reversed(tree.levels)):
         order = np.argsort(parent, kind="stable")
         raised, start = np.unique(parent[order], return_index=True)
         S[raised] = np.maximum(S[raised], np.maximum.reduceat(S[child[order]], start))
 
 
-def _min(S: NDArray[np.float64], levels: Sequence[NDArray[np.intp]]) -> None:
+def _min(S: NDArray[np.float64], tree: Hierarchy) -> None:
     """Lower children, from the highest labels down; S (q, n) is changed in place."""
-    for child, parent in (edges.T for edges in levels):
+    for child, parent in (edges.T for edges in tree.levels):
         order = np.argsort(child, kind="stable")
         lowered, start = np.unique(child[order], return_index=True)
         S[lowered] = np.minimum(S[lowered], np.minimum.reduceat(S[parent[order]], start))
 
 
-def _isotonic(S: NDArray[np.float64], levels: Sequence[NDArray[np.intp]]) -> None:
+def _isotonic(S: NDArray[np.float64], tree: Hierarchy) -> None:
     """The nearest scores that are consistent, by Dykstra's alternating projections."""
     # Each edge in turn: what it took last time is given back, then child and parent meet halfway
-    # if the child is above. The sweeps converge to the projection on all edges together.
-    edges = np.concatenate(levels)
-    taken = np.zeros((len(edges), S.shape[1]))
-    size = np.abs(S).max(initial=1.0)
-    for _ in range(SWEEPS):
-        before = S.copy()
-        for e, (child, parent) in enumerate(edges):
-            c, p = S[child] + taken[e], S[parent] - taken[e]
-            taken[e] = np.maximum((c - p) / 2, 0.0)
-            S[child], S[parent] = c - taken[e], p + taken[e]
-        if np.abs(S - before).max() <= 1e-12 * size:
-            break
-    _max(S, levels)  # what rounding leaves
+    # if the child is above; a bit beyond (over-relaxation) converges faster. The sweeps converge
+    # to the projection on all edges together. Edges without a label in common are taken at once.
+    for rows in row_blocks(S.shape[1], len(tree.edges), ROWS):
+        left = np.arange(rows.start, rows.stop)
+        Z = S[:, left]
+        taken = [np.zeros((len(child), len(left))) for child, _ in tree.matchings]
+        for sweep in range(1, SWEEPS + 1):
+            for (child, parent), given in zip(tree.matchings, taken):
+                now = np.maximum(given + 0.6 * (Z[child] - Z[parent]), 0.0)
+                Z[child] -= now - given
+                Z[parent] += now - given
+                given[:] = now
+            if sweep & (sweep - 1) and sweep < SWEEPS:
+                continue  # after 1, 2, 4, 8, ... sweeps, see which rows are settled
+            means, settled = _settled(S[:, left], Z, tree, np.concatenate(taken) > 0)
+            S[:, left[settled]] = means[:, settled]
+            left, Z, taken = left[~settled], Z[:, ~settled], [t[:, ~settled] for t in taken]
+            if not len(left):
+                break
+        S[:, left] = Z
+    _max(S, tree)  # what rounding leaves
+
+
+def _settled(
+    S: NDArray[np.float64], Z: NDArray[np.float64], tree: Hierarchy, active: NDArray[np.bool_]
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Means of the scores over the blocks of labels that active edges join, and if all is done."""
+    child, parent = (np.concatenate(ends) for ends in zip(*tree.matchings))
+    e, row = np.nonzero(active)
+    n = S.shape[1]
+    ends = child[e] * n + row, parent[e] * n + row
+    graph = sparse.coo_array((np.ones(len(e)), ends), shape=(S.size, S.size))
+    _, block = connected_components(graph, directed=False)
+    means = (np.bincount(block, S.ravel()) / np.bincount(block))[block].reshape(S.shape)
+    # Consistent scores are the nearest ones if they are no further than any can be: Z is the
+    # minimum of the Lagrangian for what the edges took, which is at most the smallest distance.
+    least = ((Z - S) ** 2).sum(axis=0) + 2 * ((S - Z) * Z).sum(axis=0)
+    gap = ((means - S) ** 2).sum(axis=0) - least
+    consistent = (means[child] <= means[parent] + 1e-12 * np.abs(S).max(initial=1)).all(axis=0)
+    return means, consistent & (gap <= 1e-9 * (1 + (S**2).sum(axis=0)))
 
 
 METHODS = {"isotonic": _isotonic, "max": _max, "min": _min}
