@@ -12,7 +12,7 @@ run: .venv/.run
 	$(BIN)/plurilabel demo --out out
 
 test: lint .venv/.test
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python $(PYTEST)
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python $(PYTEST)
 
 lint: .venv/.test
 	$(BIN)/ruff check .
@@ -24,7 +24,7 @@ lint: .venv/.test
 # The oldest versions that pyproject.toml allows, in an environment of their own, without torch, and
 # without river, which needs SciPy 1.14.1.
 test-oldest: .venv-oldest/.ready
-	OPENBLAS_NUM_THREADS=1 .venv-oldest/bin/python $(PYTEST) -q -p no:cacheprovider
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 .venv-oldest/bin/python $(PYTEST) -q -p no:cacheprovider
 
 # The documentation, in docs/_build/html; a warning is an error.
 docs: .venv/.test
@@ -40,9 +40,9 @@ wheel:
 	.venv-wheel/bin/python -m pip install --quiet --disable-pip-version-check dist/*.whl
 	cd dist && ../.venv-wheel/bin/python -I ../scripts/try_wheel.py
 
-# Every published table again, from the real data: docs/reproduction.md.
+# Repeat every published table on the real data: docs/reproduction.md.
 reproduce: .venv/.test
-	$(BIN)/plurilabel reproduce --out docs
+	$(BIN)/python -m benchmarks reproduce --out docs
 
 bench: .venv-bench/.ready
 	.venv-bench/bin/python -m benchmarks speed

@@ -16,8 +16,7 @@ if not find_spec("onnx") or not find_spec("onnxruntime"):
     collect_ignore_glob += ["src/plurilabel/models/onnx/*.py"]
 if not (find_spec("fastapi") and find_spec("uvicorn")):
     collect_ignore_glob += [
-        f"src/plurilabel/serve/{name}.py"
-        for name in ("_app", "_http", "_routes", "_server", "label_studio/_backend")
+        f"src/plurilabel/serve/{name}.py" for name in ("_app", "_http", "_routes", "_server")
     ]
 
 # examples in docstrings that a package's ``__init__`` publishes

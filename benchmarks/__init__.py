@@ -1,8 +1,8 @@
-"""Everything that is measured: programs, peers, results, and one command for each page.
+"""Everything that is measured, with one command for each page.
 
 ``python -m benchmarks`` lists the commands. ``speed`` has the groups of the benchmarks page,
-``pages`` a program for each other page of figures, ``harness`` what they share, and ``results``
-their figures as data.
+``papers`` the published tables and the program that repeats them, ``pages`` a program for each
+other page of figures, ``harness`` their shared code, and ``results`` the measured figures.
 """
 
 from pathlib import Path

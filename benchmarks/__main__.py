@@ -16,24 +16,32 @@ def first_line(path: Path) -> str:
 
 
 def programs() -> dict[str, str]:
-    """Each command with what it measures."""
+    """The commands, each with a description."""
     pages = {path.stem: first_line(path) for path in sorted(PAGES.glob("[a-z]*.py"))}
-    return {"speed": "Speed beside peers: the benchmarks page."} | pages
+    return {
+        "speed": "Speed compared with other libraries: the benchmarks page.",
+        "reproduce": "Repeat the published tables of the papers: the reproduction page.",
+        **pages,
+    }
 
 
 def main() -> None:
-    """Start the program that is named, with the arguments that follow."""
+    """Run the named program with the remaining arguments."""
     names = programs()
     name = sys.argv[1] if len(sys.argv) > 1 else ""
     if name not in names:
-        told = [f"  {name:28}{what}" for name, what in names.items()]
-        sys.exit("\n".join(["usage: python -m benchmarks NAME ...", "", *told]))
+        lines = [f"  {name:28}{what}" for name, what in names.items()]
+        sys.exit("\n".join(["usage: python -m benchmarks NAME ...", "", *lines]))
     del sys.argv[1]
     if name == "speed":
         os.environ.update(ONE_THREAD)  # before numpy is loaded
         from benchmarks.harness.program import main as measure_speed
 
         measure_speed()
+    elif name == "reproduce":
+        from benchmarks.papers.program import main as reproduce
+
+        reproduce(prog_name="python -m benchmarks reproduce")
     else:
         runpy.run_module(f"benchmarks.pages.{name}", run_name="__main__", alter_sys=True)
 

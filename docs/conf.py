@@ -18,7 +18,6 @@ mpl.use("agg")
 from sphinx.application import Sphinx  # noqa: E402
 
 import plurilabel  # noqa: E402
-from plurilabel.evaluation import draw_figures  # noqa: E402
 
 project = "plurilabel"
 author = "the plurilabel developers"
@@ -119,13 +118,7 @@ def initials(
     lines[:] = [re.sub(r"^( *)([A-Z])\. (?=[A-Z])", r"\1\\\2. ", line) for line in lines]
 
 
-def draw(app: Sphinx) -> None:
-    """Draw what is measured and kept as numbers."""
-    draw_figures(app.srcdir)
-
-
 def setup(app: Sphinx) -> None:
     """Connect them."""
-    app.connect("builder-inited", draw)
     app.connect("autodoc-process-docstring", initials)
     app.connect("autodoc-skip-member", skip)

@@ -91,9 +91,8 @@ def test_refused_in_words(text):
     allowed = next((ALLOWED[key] for key in ALLOWED if text.startswith(key)), set())
     if get_tags(unfitted(text)).input_tags.allow_nan:
         allowed = allowed | {"NaN"}
-    entry = learners().get(text.partition("(")[0])
-    if entry is not None and not entry.unweighted:
-        allowed = allowed | {"halves"}  # soft labels
+    if getattr(unfitted(text), "accepts_soft_labels", False):
+        allowed = allowed | {"halves"}
     for name, (A, B, message) in REFUSED.items():
         if name in allowed:
             continue

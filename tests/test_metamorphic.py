@@ -53,17 +53,12 @@ DEPENDS_ON_ROW_ORDER = {
     "EnsembleOfPrunedSets": "samples are drawn by row number",
     "OutputCodes": "bits that occur again are learned from samples drawn by row number",
     "StackedRelevance": "folds are filled in order",
-    "MLRandomForest(n_estimators=10)": "samples are drawn by row number",
-    "MLRandomForest(n_estimators=5": "samples are drawn by row number",
-    "AdaBoostMH(n_estimators=20, validation_fraction": "what is held out is drawn by row number",
-    "MLGradientBoosting(n_estimators=20, loss='hinge', subsample": (
-        "samples are drawn by row number"
-    ),
-    "MLGradientBoosting(n_estimators=20, loss='squared', validation_fraction": (
-        "what is held out is drawn by row number"
-    ),
+    "MLRandomForest(n_estimators": "samples are drawn by row number",
+    "subsample=": "samples are drawn by row number",
+    "validation_fraction=": "what is held out is drawn by row number",
     "BPMLL": "batches are drawn by row number",
     "HierarchicalNetwork": "batches are drawn by row number",
+    "MLFastText": "batches are drawn by row number",
     "INSDIF": "the first medoids are drawn by row number",
     "MIMLNN": "the first medoids are drawn by row number",
     "MIMLSVM": "the first medoids are drawn by row number",
@@ -88,6 +83,7 @@ DEPENDS_ON_LABEL_ORDER = {  # RAkEL has models of all pairs of these few labels
     "StreamClassifierChain": "the order of the chain is that of the columns",
     "BPMLL": "the first weights are drawn by column number",
     "HierarchicalNetwork": "the first weights are drawn by column number",
+    "MLFastText": "the first weights are drawn by column number",
     "MLROS": "rows are drawn label by label",
 }
 DEPENDS_ON_ORIGIN = {
@@ -97,6 +93,7 @@ DEPENDS_ON_ORIGIN = {
     "OneVsAllLinear": "the intercept is a feature like others, or rows have length one",
     "LabelTree": "the intercept is a feature like others, or rows have length one",
     "LabelEmbedding": "rows have length one",
+    "MLFastText": "rows have length one",
     "cosine": "directions depend on the origin",
     "MLDecisionTree": "scikit-learn's trees read single precision",
     "MLRandomForest": "scikit-learn's trees read single precision",
@@ -116,6 +113,7 @@ SINGLE = {  # where single precision is close, not equal: how close
     "SVC": 1e-4,
     "BPMLL": 1e-4,
     "HierarchicalNetwork": 1e-4,
+    "MLFastText": 1e-3,
 }
 
 

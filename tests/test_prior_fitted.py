@@ -2,6 +2,10 @@
 
 import itertools
 import json
+import os
+import subprocess
+import sys
+from importlib.util import find_spec
 
 import numpy as np
 import pytest
@@ -264,6 +268,38 @@ def test_decay_leaves_the_state_before_it(quick, tmp_path):
     assert not np.array_equal(arrays[f"average/{name}"].numpy(), weights[name])
     lines = (tmp_path / "log.jsonl").read_text().splitlines()
     assert [json.loads(line)["steps"] for line in lines][-1] == 9
+
+
+def test_a_decay_over_two_runs_keeps_the_state_within_it(quick, tmp_path):
+    trainer = _train.Trainer(plan(), clock=Ticks())
+    trainer.run(8, decay=8, ends=14, folder=tmp_path, every=1)
+    about, _ = load_state(tmp_path)
+    assert about["steps"] == trainer.optimizer.steps == 7
+    later = _train.Trainer.resume(tmp_path, clock=Ticks())
+    later.run(7, decay=8, ends=14, folder=tmp_path, every=1)
+    rates = [line["rate"] / later.plan.rate(line["seconds"], line["steps"] - 1)
+             for line in trainer.history[-1:] + later.history]  # fmt: skip
+    assert np.all(np.diff(rates) <= 1e-3) and rates[-1] < 0.3
+
+
+@pytest.mark.skipif(find_spec("triton") is None, reason="Triton is not installed")
+def test_attention_among_columns_by_the_kernel_is_that_of_torch():
+    program = """
+import torch
+from benchmarks.prior_fitted._kernels import attend_columns
+from benchmarks.prior_fitted.learner._network import attend_columns as usual
+x = torch.randn(3, 21, 3, 2, 16, generator=torch.manual_seed(0), requires_grad=True)
+for attend in (usual, attend_columns):
+    y = attend(x)
+    (gradient,) = torch.autograd.grad((y * torch.arange(32)).sin().sum(), x)
+    print(y.double().sum().item(), gradient.double().abs().sum().item(), y[2, 20, 31].item())
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], env={**os.environ, "TRITON_INTERPRET": "1"},
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    usual, kernel = (np.array(line.split(), dtype=float) for line in done.stdout.splitlines())
+    np.testing.assert_allclose(kernel, usual, rtol=1e-4)
 
 
 def test_shipped_weights_have_their_digest_and_command(quick, tmp_path):

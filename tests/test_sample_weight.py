@@ -63,6 +63,7 @@ SOLVED = {"RankSVM": "its solver ends at a duality gap of tol, which is wider th
 NOT_EQUIVALENT = {
     "EnsembleOfChains": "samples are drawn by row number",
     "EnsembleOfPrunedSets": "samples are drawn by row number",
+    "MLFastText": "a repeated instance is in several batches",
 }
 
 NAMED = {text.partition("(")[0] for text in TAKES} | SOLVED.keys() | NOT_EQUIVALENT.keys()

@@ -10,11 +10,11 @@ from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils.estimator_checks import ignore_warnings
 
-from plurilabel import BinaryRelevance, MLkNN, MLRandomForest, StackedRelevance
+from plurilabel import INSDIF, BinaryRelevance, MLRandomForest, StackedRelevance
 from plurilabel._core.roster import learners
 from plurilabel.datasets import soft_copies
 from plurilabel.learners import make_learner
-from plurilabel.metrics import label_scores
+from plurilabel.metrics import label_scores, subset_accuracy
 
 LR = LogisticRegression(tol=1e-10, max_iter=5000)
 OTHER = {  # no (X, y) of numbers, or weights by another way
@@ -69,6 +69,30 @@ def seeded(text):
     return learner.set_params(**dict.fromkeys(seeds, 0))
 
 
+LEARNERS = [
+    next(iter(entry.checked))
+    for entry in learners().values()
+    if entry.family not in ("bags", "streams") and (not entry.needs or find_spec(entry.needs))
+]
+
+
+@pytest.mark.parametrize("text", LEARNERS)
+@ignore_warnings(category=UserWarning)
+def test_every_learner_takes_soft_labels_or_says_what_to_do(text):
+    X, P = problem()
+    learner = seeded(text)
+    if learner.accepts_soft_labels:
+        learner.fit(X, np.full(P.shape, 0.5))
+        assert learner.predict(X).shape == P.shape
+    else:
+        with pytest.raises(ValueError, match="got numbers between them: cut them, as in y > 0.5"):
+            learner.fit(X, P)
+    # labels of 0 and 1 give today's model, bit for bit
+    Y = (P > 0.5).astype(int)
+    one, two = (label_scores(seeded(text).fit(X, y), X) for y in (Y, Y.astype(float)))
+    assert_array_equal(one, two)
+
+
 @pytest.mark.parametrize("text", WEIGHTED)
 @ignore_warnings(category=UserWarning)
 def test_every_learner_with_weights(text):
@@ -80,10 +104,6 @@ def test_every_learner_with_weights(text):
     expected.fit(copies[0], copies[1], sample_weight=copies[2])
     if learner.get_params().get("cv") is None:  # else folds keep the copies of a row together
         assert_allclose(label_scores(learner, X), label_scores(expected, X), atol=1e-9)
-    # labels of 0 and 1 give today's model, bit for bit
-    Y = (P > 0.5).astype(int)
-    one, two = (label_scores(seeded(text).fit(X, y), X) for y in (Y, Y.astype(float)))
-    assert_array_equal(one, two)
 
 
 def test_binary_relevance_has_two_copies_of_each_label():
@@ -128,16 +148,25 @@ def test_unknown_and_sparse_soft_labels():
     assert_allclose(one.predict_proba(X), two.predict_proba(X))
 
 
+def test_score_is_the_expected_subset_accuracy():
+    X, P = problem(4)
+    learner = BinaryRelevance(LR).fit(X, P)
+    assert learner.score(X, P) == pytest.approx(subset_accuracy(P, learner.predict(X)))
+    gaps = np.where(np.arange(60)[:, None] % 4, P, np.nan)
+    assert learner.score(X, gaps) == pytest.approx(subset_accuracy(gaps, learner.predict(X)))
+
+
 def test_errors():
     X, P = problem()
-    with pytest.raises(ValueError, match="MLkNN has no sample_weight, by which .*soft_copies"):
-        MLkNN().fit(X, P)
+    with pytest.raises(ValueError, match="only 0 and 1 for INSDIF, got numbers between them"):
+        INSDIF().fit(X, P)
     with pytest.raises(ValueError, match=r"y must be between 0 and 1, got 1.5 in row 0, column 1"):
         soft_copies([[1.0]], [[0.5, 1.5]])
     with pytest.raises(ValueError, match="y must hold only 0 and 1, got 1.5"):
         BinaryRelevance(LR).fit(X, np.where(P == 0.5, 1.5, P))
-    with pytest.raises(ValueError, match=r"sample_weight must be .* got shape \(60, 2\)"):
-        BinaryRelevance(LR).fit(X, P, sample_weight=np.ones((60, 2)))
+    for weights in (np.ones((60, 2)), np.zeros((60, 3)), -P, np.full((60, 3), np.nan)):
+        with pytest.raises(ValueError, match=r"sample_weight must be .* got shape \(60, [23]\)"):
+            BinaryRelevance(LR).fit(X, P, sample_weight=weights)
     for fit in (soft_copies, BinaryRelevance(LR).fit):
         for rows in (X[:40], np.vstack([X, X])):
             with pytest.raises(ValueError, match="inconsistent numbers of samples"):

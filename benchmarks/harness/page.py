@@ -1,4 +1,4 @@
-"""The page: Markdown with tables and plots, from the stored results alone."""
+"""The benchmarks page: Markdown with tables and plots, from the stored results."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from benchmarks.harness.plots import growth_plot, ratio_plot, share_plot
 
 PLOTS = "_static/benchmarks"
 TITLES = {
-    "learners": "Learners beside the peers",
-    "search": "Neighbour search",
-    "lazy": "Lazy learners beside the bare search",
+    "learners": "Learners compared with other libraries",
+    "search": "Neighbor search",
+    "lazy": "Lazy learners compared with the bare search",
     "transformation": "Problem transformations",
     "adaptation": "Trees, CML and Rank-SVM",
     "boosting": "Boosting",
@@ -39,21 +39,21 @@ QUALITY = {
 }
 HEAD = """# Benchmarks
 
-How much longer others take: every figure is *the other's time divided by ours*, so that 2 means
-twice as fast here and **0.5** half as fast. The figures are CPU seconds of one thread, and a range
-is over datasets or sizes, always against the quickest of the peers on each.
+Every figure is *the time of another library divided by ours*: 2 means that plurilabel is twice as
+fast, **0.5** half as fast. Times are CPU seconds of one thread; ranges are over datasets or sizes,
+always compared with the fastest library on each.
 """
 METHOD = """
-Two things are measured in turns, so that what slows one slows the other. The ratio is taken within
-each turn, and a figure such as 3.1 (2.9 to 3.4) is the median and the range over the turns. Plots
-also show limits: a bare neighbour search, one sort of the scores, one pass over the data. A limit
-at 0.9 means that nine tenths of our time go into the part that cannot be avoided. Memory is what a
-process that does only this job adds while it fits and predicts. Quality is computed with our
-measures for everyone.
+Two programs are measured in turns, so that other load on the machine affects both. The ratio is
+computed within each turn; a figure such as 3.1 (2.9 to 3.4) is the median and the range over the
+turns. Plots also show limits: a bare neighbor search, one sort of the scores, one pass over the
+data. A limit of 0.9 means that nine tenths of our time are spent in the part that cannot be
+avoided. Memory is the increase of a process that only fits and predicts. Quality is computed with
+our measures for all libraries.
 """
 DETAILS = """## Details
 
-Made by `make bench`, which writes `benchmarks/results/speed.json`. Every entry below opens."""
+Measured by `make bench`, which writes `benchmarks/results/speed.json`. Click to open."""
 
 
 def write_page(results: dict[str, Any], folder: Path) -> None:
@@ -71,7 +71,7 @@ def write_page(results: dict[str, Any], folder: Path) -> None:
 
 
 def folded(title: str, lines: Sequence[str]) -> str:
-    """A part of the page that is closed until it is clicked."""
+    """A part of the page that opens on click."""
     fence = "::::"
     return "\n".join(
         [f"{fence}{{dropdown}} {title}", ":class-container: figures", "", *lines, fence]
@@ -91,7 +91,7 @@ def surroundings(results: dict[str, Any]) -> list[str]:
         + (" These are the tiny sizes of `--quick`." if results["quick"] else ""),
         "",
         *(text for remark in results.get("remarks", ()) for text in (remark, "")),
-        "**The peers** live in environments of their own:",
+        "**The other libraries** have their own environments:",
         "",
     ]
     for name, found in results["peers"].items():
@@ -105,16 +105,16 @@ def surroundings(results: dict[str, Any]) -> list[str]:
     for row in shipped:
         lines += [
             "",
-            "As shipped, the neighbour learners of scikit-multilearn 0.2.0 stop with "
-            f"`{row['note']}`: they give the number of neighbours by position, which scikit-learn "
-            "has refused since version 1.0. For these figures that one call is passed on by name; "
-            "nothing else of the package is changed.",
+            "As shipped, the nearest neighbor learners of scikit-multilearn 0.2.0 stop with "
+            f"`{row['note']}`: they pass the number of neighbors by position, which scikit-learn "
+            "has rejected since version 1.0. For these figures, it is passed by name; nothing "
+            "else in the package is changed.",
         ]
     return lines
 
 
 def glance(groups: dict[str, Any]) -> str:
-    """The range over the datasets, for each task, against the quickest peer on each."""
+    """The range over the datasets for each task, compared with the fastest library on each."""
     found: dict[str, list[Row]] = {}
     for name, title in TITLES.items():
         for row in groups.get(name, {}).get("rows", ()):
@@ -135,7 +135,7 @@ def glance(groups: dict[str, Any]) -> str:
 
 
 def _quickest(rows: Sequence[Row], step: str) -> list[float]:
-    """The lowest ratio of a step on each dataset; the step "" is a call that has no steps."""
+    """The lowest ratio of a step on each dataset; the step "" is a call without steps."""
     lowest: dict[str, float] = {}
     for row in rows:
         ratio = (row.get(step) or {}).get("ratio") if step else row.get("ratio")
@@ -145,7 +145,7 @@ def _quickest(rows: Sequence[Row], step: str) -> list[float]:
 
 
 def learner_sections(group: dict[str, Any], folder: Path) -> list[str]:
-    """A folded part for each task, and one for what is missing."""
+    """A folded part for each task, and one for missing results."""
     parts = [
         f"### {TITLES['learners']}",
         folded("How they were compared", [inspect.cleandoc(group["about"])]),
@@ -180,16 +180,16 @@ def section(name: str, title: str, group: dict[str, Any], folder: Path) -> str:
 
 
 def plot(name: str, title: str, draw: Any, rows: Sequence[Row], folder: Path) -> list[str]:
-    """The lines that show a plot, if there is anything to draw."""
+    """The lines that show a plot, if there is one."""
     if not draw(rows, folder / PLOTS / f"{name}.svg"):
         return []
     return [f"![{title}: {ALT[draw]}]({PLOTS}/{name}.svg)", ""]
 
 
 ALT = {
-    ratio_plot: "time of the others over ours, on a logarithmic scale",
-    growth_plot: "seconds of a fit over the size, both on logarithmic scales",
-    share_plot: "share of the time inside the call that cannot be avoided",
+    ratio_plot: "time of other libraries divided by ours, on a logarithmic scale",
+    growth_plot: "seconds of a fit against the size, both on logarithmic scales",
+    share_plot: "share of the time spent in the call that cannot be avoided",
 }
 
 
@@ -197,7 +197,7 @@ ALT = {
 
 
 def ratio_table(rows: Sequence[Row]) -> list[str]:
-    lines = table_head("llrrrl", "what", "beside", "ours", "theirs", "theirs / ours", "")
+    lines = table_head("llrrrl", "what", "compared with", "ours", "theirs", "theirs / ours", "")
     told = ""
     for row in rows:
         steps = {step: row[step] for step in ("fit", "predict") if step in row}
@@ -213,9 +213,9 @@ def ratio_table(rows: Sequence[Row]) -> list[str]:
 
 
 def learner_tables(rows: Sequence[Row]) -> list[str]:
-    """Time, memory and quality on each dataset; a dataset is named in its first row."""
+    """Time, memory and quality on each dataset, which is named in its first row."""
     lines = ["**Time and memory**", ""]
-    lines += table_head("llrrrrrr", "data", "beside", "fit", "theirs / ours", "predict",
+    lines += table_head("llrrrrrr", "data", "compared with", "fit", "theirs / ours", "predict",
                         "theirs / ours", "MB", "theirs")  # fmt: skip
     told = ""
     for row in rows:
@@ -226,7 +226,7 @@ def learner_tables(rows: Sequence[Row]) -> list[str]:
                       seconds(row["predict"]["ours_s"]), ratio(row["predict"]),
                       *(f"{mb:.0f}" for mb in row["memory_mb"]))
         )  # fmt: skip
-    lines += ["", "**Quality.** Measures that need scores are empty where a package has none.", ""]
+    lines += ["", "**Quality.** Measures of scores are empty where a package has no scores.", ""]
     lines += table_head("ll" + "r" * len(QUALITY), "data", "package", *QUALITY.values())
     seen, told = set(), ""
     for row in rows:
@@ -267,7 +267,7 @@ def share_table(rows: Sequence[Row]) -> list[str]:
 
 
 def table_head(places: str, *names: str) -> list[str]:
-    """The first two lines; ``places`` has an l or r for each column: text, or figures."""
+    """The first two lines; ``places`` has an l (text) or r (numbers) for each column."""
     assert len(places) == len(names)
     return [table_row(*names), table_row(*("---:" if p == "r" else "---" for p in places))]
 
@@ -289,7 +289,7 @@ def ratio(found: dict[str, Any]) -> str:
 
 
 def _span(values: Sequence[float]) -> str:
-    """The range of some ratios; bold where others are quicker throughout."""
+    """The range of some ratios, in bold if all others are faster."""
     if not values:
         return ""
     low, high = _short(min(values)), _short(max(values))

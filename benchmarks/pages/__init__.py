@@ -1,1 +1,1 @@
-"""The programs behind the pages of figures: `python -m benchmarks NAME`, a page each."""
+"""The programs behind the pages of figures, one per page: `python -m benchmarks NAME`."""

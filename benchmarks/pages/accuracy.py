@@ -1,19 +1,18 @@
-"""AutoClassifier beside single learners: is what one call gives the best there is?
+"""AutoClassifier compared with single learners: is the result of one call the best available?
 
     python -m benchmarks accuracy emotions scene          # their hold-outs
-    python -m benchmarks accuracy --folds yeast scene     # five folds, as published figures are
+    python -m benchmarks accuracy --folds yeast scene     # five folds, like published figures
 
-For each dataset and each of six measures AutoClassifier is asked for that measure; its portfolio
-is fitted once and serves all six. Beside it stand the learners of the portfolio by themselves,
-each with its own cut, and forests and gradient boosting per label; BOOMER's figures are those of
-results/gradient-boosting.csv. What is finished is kept in a folder (``--folder``): a run that was
-ended goes on. Writes accuracy.csv, accuracy-times.csv and accuracy-counts.csv in results/,
-which docs/accuracy_results.md shows; without a dataset, only the last one. One thread. Needs the
-datasets (PLURILABEL_DATA).
+For each dataset and each of six measures, AutoClassifier is fitted for that measure; its portfolio
+is fitted once and serves all six. It is compared with the learners of the portfolio, each with its
+own threshold, and with forests and gradient boosting per label; BOOMER's figures are those of
+results/gradient-boosting.csv. Finished parts are kept in a folder (``--folder``), so that an
+interrupted run can be resumed. Writes accuracy.csv, accuracy-times.csv and accuracy-counts.csv in
+results/, which docs/accuracy_results.md shows; without a dataset, only the last one. One thread.
+Needs the datasets (PLURILABEL_DATA).
 
-Times are those of the first of the six fits, which tries the whole portfolio; the later ones are
-given the learners that it tried. Limits are in seconds of the processor, so that other work on
-the machine changes nothing.
+Times are those of the first of the six fits, which tries the whole portfolio; the later ones reuse
+its learners. Limits are in processor seconds, so that other work on the machine has no effect.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """How fast ML-kNN learns from the queue of the service, and from rows in random order.
 
-``python -m benchmarks active_learning`` writes results/serving-curve.csv in about a minute of one
-core. Half of scene's training part and 20 rows to begin with are drawn anew in each of ten
-repeats; the published test part measures.
+``python -m benchmarks active_learning`` writes results/serving-curve.csv in about a minute on one
+core. In each of ten repeats, half of scene's training part and 20 initial rows are drawn; measures
+are computed on the published test part.
 """
 
 from __future__ import annotations

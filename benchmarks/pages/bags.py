@@ -1,9 +1,9 @@
-"""Learners of bags on the image bags and on miml-text: the tables of the guide to bags.
+"""Bag learners on the image bags and on miml-text: the tables of the guide to bags.
 
-Writes docs/guides/bags-*.csv. Needs the datasets (PLURILABEL_DATA), an hour of one core:
+Writes docs/guides/bags-*.csv. Needs the datasets (PLURILABEL_DATA) and an hour on one core:
 
-    python -m benchmarks bags            # all of it
-    python -m benchmarks bags MIMLkNN    # only what has this in its protocol or learner
+    python -m benchmarks bags            # everything
+    python -m benchmarks bags MIMLkNN    # only protocols and learners with this name
 """
 
 from __future__ import annotations

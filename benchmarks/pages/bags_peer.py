@@ -1,12 +1,12 @@
-"""The same bags for mimllearning, the other Python library for them, in one run.
+"""The same bags with mimllearning, the other Python library for them, in one run.
 
-mimllearning is installed in an environment of its own, with numpy, scikit-learn, tabulate and
-setuptools below 81:
+mimllearning is installed in its own environment, with numpy, scikit-learn, tabulate and setuptools
+below 81:
 
     python -m benchmarks bags_peer /path/to/environment/bin/python
 
-Writes results/bags-peer.csv: processor seconds to read miml-text, to train on two thirds of
-the bags and to score the others, and average precision. Needs the datasets (PLURILABEL_DATA).
+Writes results/bags-peer.csv: processor seconds for reading miml-text, training on two thirds of
+the bags and scoring the others, and average precision. Needs the datasets (PLURILABEL_DATA).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Calibration error of boosted and neighbour learners before and after calibration.
+"""Calibration error of boosted and nearest neighbor learners before and after calibration.
 
 Writes docs/calibration_results.md. Needs the datasets (PLURILABEL_DATA or a network) and minutes:
 

@@ -1,15 +1,14 @@
-"""Neighbours on Dask: against one process, with little memory, in other chunks, and the costs.
+"""Neighbors on Dask: compared with one process, with little memory, in other chunks, and costs.
 
     python -m benchmarks dask [graph] [chunks] [memory] [cost] [mlknn] [--n 200000] ...
 
-A program of its own: it starts a cluster of two worker processes with one thread each, and has no
-part in ``python -m benchmarks``.
+Starts a cluster of two worker processes with one thread each.
 
-graph : the training graph on two workers beside :class:`ExactIndex` with two threads, taking
-    turns; seconds, processor seconds (of all processes), and their ratios. The aim is 1.25.
+graph : the training graph on two workers and by :class:`ExactIndex` with two threads, in turns;
+    seconds, processor seconds (of all processes), and their ratios. The goal is 1.25.
 chunks : whether five chunkings give the same bytes.
 memory : points on disk that are ``--times`` as large as the memory limits of all workers.
-cost : what ``DaskIndex.cost`` says, beside what is measured.
+cost : the estimate of ``DaskIndex.cost`` next to the measured cost.
 mlknn : ML-kNN on Parquet files, with a list of labels in each row, out of core.
 """
 

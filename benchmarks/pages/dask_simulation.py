@@ -1,15 +1,14 @@
-"""The training graph of ``DaskIndex`` on a cluster that is not there: tasks, transfers, waiting.
+"""The training graph of ``DaskIndex`` on a simulated cluster: tasks, transfers, waiting.
 
     python -m benchmarks dask_simulation [--check]
 
-List scheduling of the real graph of tasks, in the order in which Dask has them: a worker that is
-idle takes the first task whose inputs are there; merges run where most of their lists are. A task
-takes the time of reading its blocks, of what it must fetch from others, and of its products, or
-its merge; a scheduler that needs some time for each task hands them out one after the other. What
-is left out: failures, slow workers, and a network or a disk that all workers together exhaust, but
-for ``Machine.disk_of_all``.
+List scheduling of the real task graph in Dask's order: an idle worker takes the first task whose
+inputs are available; merges run where most of their lists are. The time of a task consists of
+reading its blocks, fetching data from other workers, and computing its products or its merge. The
+scheduler needs some time per task and hands them out one by one. Failures, slow workers, and a
+saturated network or disk are not simulated, except for ``Machine.disk_of_all``.
 
-``--check`` runs two real workers on small data, and says how far the simulation is from them.
+``--check`` runs two real workers on small data and prints the error of the simulation.
 """
 
 from __future__ import annotations

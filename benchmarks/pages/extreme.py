@@ -1,4 +1,4 @@
-"""Label trees and one-vs-all models beside omikuji and napkinXC.
+"""Label trees and one-vs-all models compared with omikuji and napkinXC.
 
     python -m benchmarks extreme --peers /path/to/python --kept runs.jsonl [--page]
     python -m benchmarks extreme --sizes 20000,20000,1000 500000,100000,100000 --kept sizes.jsonl
@@ -6,20 +6,19 @@
     python -m benchmarks extreme --file 120
     python -m benchmarks extreme --loop bibtex delicious reuters-k500
 
-Each contestant is trained on the published training part and asked for five labels of each test
-instance, on two threads, in a process of its own. Runs that are kept are not repeated. ``--peers``
-names a Python with omikuji and napkinxc; ``--page`` prints the tables of the runs that are kept.
-``--sizes`` trains one tree on generated data of these numbers of rows, features and labels, with
-five labels and thirty features to a row, and asks it about 10,000 other rows; ``--plot`` draws
-what the predictions of these runs took.
+Each model is trained on the published training part and predicts five labels for each test
+instance, on two threads, in its own process. Stored runs are not repeated. ``--peers`` names a
+Python with omikuji and napkinxc; ``--page`` prints the tables of the stored runs. ``--sizes``
+trains one tree on generated data with these numbers of rows, features and labels, with five labels
+and thirty features per row, and predicts 10,000 other rows; ``--plot`` plots the prediction times.
 
 ``--parts`` trains one tree on the rows in random order, at once, in two and in ten parts.
-``--file`` saves a tree with so many million weights and maps it into the memory of a new process.
-``--loop`` also trains the models of ``OneVsAllLinear`` one by one, by scikit-learn, on rows
-of length 1, and says how many of the predicted labels are the same.
+``--file`` saves a tree with that many million weights and maps it into the memory of a new
+process. ``--loop`` also trains the models of ``OneVsAllLinear`` one by one with scikit-learn, on
+rows of length 1, and prints how many of the predicted labels agree.
 
-Seconds are those of the processor, summed over threads, without reading files: on a busy machine
-they say more than the clock.
+Times are processor seconds, summed over threads, without reading files: on a busy machine they are
+more reliable than wall time.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Forests side by side: the table of MLRandomForest's page, which decided its defaults.
+"""Forests compared: the table of MLRandomForest's page, which determined its defaults.
 
-Two folds of at most 600 rows, 40 trees, one thread. Run from the repository root, with
-PLURILABEL_DATA set; names of datasets as arguments measure those only.
+Two folds of at most 600 rows, 40 trees, one thread. Run it from the repository root, with
+PLURILABEL_DATA set; with names of datasets as arguments, only those are measured.
 """
 
 import sys

@@ -1,14 +1,13 @@
-"""The search on a GPU, beside the product it cannot avoid and what torch makes of it.
+"""The search on a GPU, compared with the product it needs and with torch.
 
     python -m benchmarks gpu [--quick] [PART ...]
 
-A program of its own: it needs a GPU with CUDA, and has no part in ``python -m benchmarks``. Every
-line is a time in seconds, the least of three after one to warm up, all in one run: the training
-graph of 10 neighbours, none its own, with the points on the GPU ("device") and in the main memory
-("host", with transfers, canonical distances, and answers in numpy), torch's product and ``topk``
-in float32 on the same points, FlashLib where it is installed, and ML-kNN with 1,000 labels. Then
-sparse points, tensors, answers of learners, each beside what the main memory and the CPU take; and
-the memory of a GPU that was used beside what was allowed.
+Needs a GPU with CUDA. Every line is a time in seconds, the best of three after a warm-up, all in
+one run: the training graph of 10 neighbors, excluding the point itself, with the points on the GPU
+("device") and in main memory ("host", with transfers, canonical distances, and answers in numpy),
+torch's product and ``topk`` in float32 on the same points, FlashLib if it is installed, and ML-kNN
+with 1,000 labels. Then sparse points, tensors and answers of learners, each compared with main
+memory and CPU; and the GPU memory used compared with the limit.
 """
 
 from __future__ import annotations

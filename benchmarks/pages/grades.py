@@ -1,4 +1,4 @@
-"""Learners of grades and of label distributions by cross-validation: tables of guides/grades.md.
+"""Learners of grades and of label distributions, cross-validated: tables of guides/grades.md.
 
 Prints the tables. Needs the datasets (PLURILABEL_DATA):
 

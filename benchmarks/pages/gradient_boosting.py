@@ -1,15 +1,15 @@
-"""MLGradientBoosting beside BOOMER and scikit-learn's HistGradientBoostingClassifier per label.
+"""MLGradientBoosting compared with BOOMER and scikit-learn's HistGradientBoostingClassifier.
 
-All with default settings, on one thread, each in a process of its own. Published splits; where
-there is none, a stratified third is the test part. BOOMER (mlrl-boomer) is installed in an
-environment of its own, with scipy and scikit-learn as it wants them:
+All with default settings, on one thread, each in its own process. The splits are the published
+ones, or a stratified third as test part. BOOMER (mlrl-boomer) is installed in its own environment,
+with the versions of scipy and scikit-learn that it needs:
 
     python -m benchmarks gradient_boosting --boomer /path/to/environment/bin/python
-    python -m benchmarks gradient_boosting --only plurilabel yeast scene  # the rest stays
+    python -m benchmarks gradient_boosting --only plurilabel yeast scene  # keep the rest
 
 Writes results/gradient-boosting.csv: average precision, Hamming loss, subset accuracy, processor
-seconds of fit and predict. A learner that takes more than ``--limit`` seconds (600) is stopped.
-Needs the datasets (PLURILABEL_DATA).
+seconds of fit and predict. A learner is stopped after ``--limit`` seconds (600). Needs the
+datasets (PLURILABEL_DATA).
 """
 
 from __future__ import annotations

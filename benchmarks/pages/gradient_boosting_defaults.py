@@ -1,12 +1,12 @@
-"""The defaults of MLGradientBoosting beside others, by cross-validation on training parts.
+"""The defaults of MLGradientBoosting and alternatives, cross-validated on training parts.
 
-Three stratified folds of the training part of each dataset; the test parts are not looked at.
+Three stratified folds of the training part of each dataset; the test parts are not used.
 
     python -m benchmarks gradient_boosting_defaults
-    python -m benchmarks gradient_boosting_defaults emotions medical  # prints these only
+    python -m benchmarks gradient_boosting_defaults emotions medical  # only print these
 
-Writes results/gradient-boosting-defaults.csv: average precision and Hamming loss over folds.
-Needs the datasets (PLURILABEL_DATA).
+Writes results/gradient-boosting-defaults.csv: average precision and Hamming loss over folds. Needs
+the datasets (PLURILABEL_DATA).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Label sets with a guarantee: is it kept, and how large are the sets beside MAPIE's?
+"""Label sets with a guarantee: does it hold, and how large are the sets compared with MAPIE's?
 
 Writes docs/conformal_results.md. Needs the datasets (PLURILABEL_DATA or a network), and the Python
 of an environment with MAPIE:

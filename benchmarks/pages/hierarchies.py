@@ -1,8 +1,8 @@
-"""Measure what a hierarchy adds to a classifier: the table of ``guides/hierarchies.md``.
+"""What a hierarchy adds to a classifier: the table of ``guides/hierarchies.md``.
 
 Reuters (RCV1 topics, 103 labels) and 20 Newsgroups with the first words of the groups as further
-labels, published splits, logistic regression for each label. Label sets are completed upwards for
-all rows of the table. Needs PLURILABEL_DATA; takes about two minutes.
+labels, published splits, logistic regression per label. In all rows of the table, label sets are
+completed upwards. Needs PLURILABEL_DATA; takes about two minutes.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
-"""How well labels that were flipped on purpose are found, beside cleanlab with the same scores.
+"""How well flipped labels are found, compared with cleanlab on the same scores.
 
 ``python -m benchmarks label_issues [PEER [DATASET ...]]`` prints the tables of
 docs/guides/wrong-labels.md. PEER is the Python of an environment with cleanlab 2.9; without it,
-its columns are left out. A share of all entries of Y is flipped at random, scores are made from
+its columns are left out. A share of all entries of Y is flipped at random, scores are computed in
 three folds of the flipped data, and all entries are ranked. The figure is the area under the
-precision-recall curve, mean of two seeds. Of tmc2007-500, Scene and Yeast, 2,000 rows
-are drawn. How scores, labels and neighbours are combined was chosen on the first four datasets,
-with other flips; Image was not looked at.
+precision-recall curve, mean of two seeds. For tmc2007-500, Scene and Yeast, 2,000 rows are drawn.
+The combination of scores, labels and neighbors was chosen on the first four datasets with other
+flips; Image was not used.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Writes benchmarks/results/learners.csv. Needs the datasets (PLURILABEL_DATA or a network):
 
     python -m benchmarks learners            # all learners, some minutes
-    python -m benchmarks learners MLkNN CML  # only these; the others stay as they are
+    python -m benchmarks learners MLkNN CML  # only these; the others are kept
 """
 
 from __future__ import annotations

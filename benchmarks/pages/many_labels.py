@@ -2,9 +2,9 @@
 
     python -m benchmarks many_labels [--seconds 600] [--gigabytes 10] [learner ...]
 
-19,700 sparse rows, 20,000 features, 5,000 labels, generated. Each learner is fitted, and asked
-about 500 rows, in a process of its own with limits on memory and on the processor's time, which
-other programs on the machine do not use up. One line for each, as a Markdown table.
+19,700 sparse rows, 20,000 features, 5,000 labels, generated. Each learner is fitted and predicts
+500 rows in its own process, with limits on memory and processor time. Prints a Markdown table with
+one row per learner.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The mixtures of words against naive Bayes per label, on four collections of text.
+"""Mixtures of words compared with naive Bayes per label, on four text collections.
 
 Writes docs/mixture_results.md. Needs the datasets (PLURILABEL_DATA or a network); some minutes:
 

@@ -1,6 +1,6 @@
-"""The k that MLkNNCV chooses, and what it is worth: the table of its page.
+"""The k that MLkNNCV chooses, and its effect: the table of its page.
 
-Run from the repository root, with PLURILABEL_DATA set.
+Run it from the repository root, with PLURILABEL_DATA set.
 """
 
 from plurilabel import MLkNN, MLkNNCV, datasets

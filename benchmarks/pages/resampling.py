@@ -1,9 +1,9 @@
 """Macro F1 with and without resampling, on four imbalanced datasets.
 
 ``python -m benchmarks resampling [DATASET ...]`` prints the table of docs/guides/imbalance.md:
-means over three stratified folds. Only training folds are resampled. A label without a positive in
-a test fold counts as 0. Of Yeast and Slashdot, 1,500 rows are drawn. "Cuts" has no resampling, but
-a threshold for each label (SCut), learned from three folds of the training part.
+means over three stratified folds. Only training folds are resampled. A label without positives in
+a test fold counts as 0. For Yeast and Slashdot, 1,500 rows are drawn. "Cuts" uses a threshold for
+each label (SCut), learned from three folds of the training part, instead of resampling.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""Requests per second of the service under many clients, beside a plain FastAPI handler.
+"""Requests per second of the service under many clients, compared with a plain FastAPI handler.
 
     python -m benchmarks serving_load --clients 1000 --seconds 15
 
-Both servers get the same requests of one row each over connections that stay open. The plain one
-is what one would write first: a handler that calls ``predict`` for each request. Each server has
-a process of its own, with one thread for its arithmetic; so has the program with the clients. A
-second table has the memory of the service after more and more requests.
+Both servers get the same requests of one row each over persistent connections. The plain one is
+the obvious implementation: a handler that calls ``predict`` for each request. Each server has its
+own process with one thread for its arithmetic; so do the clients. A second table shows the memory
+of the service after more and more requests.
 """
 
 import argparse

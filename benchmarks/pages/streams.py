@@ -1,8 +1,8 @@
-"""Stream learners beside river's own: the table of `docs/stream_results.md`.
+"""Stream learners compared with river's: the table of `docs/stream_results.md`.
 
-Every dataset in file order, test then train, measures over all rows; texts as dicts of their
+Every dataset in file order, test then train, measures over all rows; texts are dicts of their
 words, so that zeros are not stored. A learner that takes longer than the limit on a dataset is
-left out there. Run it from the root of the repository::
+left out there. Run it from the repository root::
 
     python -m benchmarks streams --rows 1500 --seconds 20
     python -m benchmarks streams --tables

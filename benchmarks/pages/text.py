@@ -1,9 +1,9 @@
-"""Texts as they are: the automatic choice beside two pipelines of scikit-learn.
+"""Raw texts: the automatic choice compared with two scikit-learn pipelines.
 
-``python -m benchmarks text [--rows N] [--ways WAY,...] [set ...]`` writes results/text.csv, in
-which rows of other sets, sizes and ways stay. Sets are ``goemotions``, of which the first N texts
-of a fixed permutation are learned, and ``brighter-LANG`` of five languages, each with its
-published test part. PLURILABEL_DATA names the folder that holds both. One thread.
+``python -m benchmarks text [--rows N] [--ways WAY,...] [set ...]`` writes results/text.csv, where
+rows of other sets, sizes and ways are kept. Sets are ``goemotions``, with the first N texts of a
+fixed permutation for training, and ``brighter-LANG`` in five languages, each with its published
+test part. PLURILABEL_DATA names the folder that holds both. One thread.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Average precision with a growing share of the training labels hidden: the table of the guide.
+"""Average precision with a growing share of hidden training labels: the table of the guide.
 
-``python -m benchmarks unknown_labels [set or learner ...]`` writes results/unknown-labels.csv, in
-which rows of other sets and learners stay. It takes about ten minutes on one core.
+``python -m benchmarks unknown_labels [set or learner ...]`` writes results/unknown-labels.csv,
+where rows of other sets and learners are kept. It takes about ten minutes on one core.
 """
 
 from __future__ import annotations

@@ -48,6 +48,10 @@ def parser() -> argparse.ArgumentParser:
         "--decay", type=float, default=0.0, metavar="SECONDS",
         help="at the end, lower the learning rate to 0: the state kept is that before",
     )  # fmt: skip
+    train.add_argument(
+        "--ends", type=float, metavar="SECONDS",
+        help="when the decay ends, in seconds of the whole training; by default with this run",
+    )  # fmt: skip
     train.add_argument("--every", type=float, default=20.0, help="seconds between reports")
 
     timing = commands.add_parser("profile", parents=[both], help="time a step of every shape")
@@ -92,12 +96,17 @@ def main(arguments: list[str] | None = None) -> None:
         else:
             trainer = new_trainer(options)
             if options.start:
-                trainer.optimizer.begin_with(load_weights(options.start).arrays)
-        weights = sum(w.numel() for w in trainer.optimizer.weights)
-        print(f"{weights} weights, {trainer.about()}", flush=True)
+                weights = load_weights(options.start)
+                trainer.optimizer.begin_with(weights.arrays)
+                trainer.seconds, trainer.tables = (
+                    weights.about[name] for name in ("seconds", "tables")
+                )
+        count = sum(w.numel() for w in trainer.optimizer.weights)
+        print(f"{count} weights, {trainer.about()}", flush=True)
         trainer.run(
-            options.seconds, decay=options.decay, every=options.every, folder=options.checkpoint
-        )
+            options.seconds, decay=options.decay, ends=options.ends, every=options.every,
+            folder=options.checkpoint,
+        )  # fmt: skip
     elif options.command == "profile":
         trainer = new_trainer(options)
         profile(trainer, options.seconds)

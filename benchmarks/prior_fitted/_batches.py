@@ -62,7 +62,7 @@ MIXTURES = (
     (1.0, 0.0, 0.0, 0.0),
     (0.2, 0.8, 0.0, 0.0),
     (0.0, 0.4, 0.6, 0.0),
-    (0.0, 0.2, 0.4, 0.4),
+    (0.0, 0.15, 0.4, 0.45),
 )
 """Share of tiny to large tables at each stage: without tiny ones it takes long to begin."""
 EASY = (0.7, 0.4, 0.1, 0.0)

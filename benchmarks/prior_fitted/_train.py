@@ -87,6 +87,11 @@ class Trainer:
             torch.manual_seed(plan.seed)
             network = Network(plan.size)
         self.network = network.to(self.device)
+        if self.on_gpu:
+            from benchmarks.prior_fitted._kernels import attend_columns
+
+            for block in self.network.blocks:
+                block.attend_columns = attend_columns
         self.optimizer = Optimizer(self.network, average=plan.average)  # in float32 still
         self.network.to(self.kind)
         self.steps = Steps(self.network, self.optimizer, graphs=graphs)
@@ -140,15 +145,20 @@ class Trainer:
         seconds: float,
         *,
         decay: float = 0.0,
+        ends: float | None = None,
         every: float = 20.0,
         folder: Path | None = None,
     ) -> None:
-        """Train for ``seconds``; in the last ``decay`` of them the learning rate falls to 0.
+        """Train for ``seconds``; in the ``decay`` before the end the learning rate falls to 0.
 
-        The state in ``folder`` is that before the decay, to go on from; the weights there are
-        those after it.
+        The end is that of this run, or ``ends``, in seconds of the whole training: a decay may
+        take several runs. If it begins and ends in this run, the state in ``folder`` is the one
+        before it, to go on from, and the weights there are those after it.
         """
         before, start = self.seconds, self.clock()
+        last = before + seconds
+        ends = last if ends is None else ends
+        keeps_state = ends - decay < before or ends > last
         reported, kept, decaying = 0.0, 0.0, False
         total, count = torch.zeros((), device=self.device), 0
         under_way: deque[Any] = deque()
@@ -156,11 +166,11 @@ class Trainer:
         pending = self._draw_or_forget()
         while not stop.asked and (now := self.clock() - start) < seconds:
             self.seconds = before + now
-            if now > seconds - decay and not decaying:
+            if self.seconds > ends - decay and not decaying:
                 decaying = True
                 self.save(folder)
             rate = self.plan.rate(self.seconds, self.optimizer.steps)
-            rate *= (seconds - now) / decay if decaying else 1.0
+            rate *= max(0.0, ends - self.seconds) / decay if decaying else 1.0
             shape, batch = pending
             try:
                 self.receive(batch)
@@ -180,13 +190,13 @@ class Trainer:
             if now - reported >= every:
                 self._report(float(total) / count, count / (now - reported), rate, folder)
                 total, count, reported = torch.zeros_like(total), 0, now
-            if now - kept >= 6 * every and not decaying:
+            if now - kept >= 6 * every and (keeps_state or not decaying):
                 self.save(folder)
                 kept = now
         if count:
             self._report(float(total) / count, count / max(now - reported, 1e-9), rate, folder)
         stop.forget()
-        if not decaying:
+        if keeps_state or not decaying:
             self.save(folder)
         self._save_weights(folder)
 

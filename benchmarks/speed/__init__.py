@@ -1,1 +1,1 @@
-"""Speed beside peers, as ratios measured in one run: `python -m benchmarks speed`."""
+"""Speed ratios to other libraries, measured in one run: `python -m benchmarks speed`."""

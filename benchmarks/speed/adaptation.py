@@ -1,6 +1,6 @@
-"""Trees and forests beside the scikit-learn forest underneath, CML and Rank-SVM beside plain ways.
+"""Trees and forests compared with scikit-learn's, CML and Rank-SVM with straightforward solvers.
 
-The limit of a forest is the part of its own fit that scikit-learn takes.
+The limit of a forest is the part of its fit that is spent in scikit-learn.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Boosting beside an AdaBoost of scikit-learn for each label, and the bare product of a round.
+"""Boosting compared with scikit-learn's AdaBoost per label, and with the bare product of a round.
 
-``python -m benchmarks.speed.boosting docs/boosting_results.md`` learns the datasets in the folder
-named by PLURILABEL_DATA and writes their measures there.
+``python -m benchmarks.speed.boosting docs/boosting_results.md`` trains on the datasets in the
+folder named by PLURILABEL_DATA and writes their measures to that page.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Reading files: ARFF beside liac-arff, XMC beside scikit-learn's reader of such lines.
+"""Reading files: ARFF compared with liac-arff, XMC with scikit-learn's reader for such lines.
 
-liac-arff hands over Python lists; "to CSR" makes X and Y of them, which is what ours does.
-``np.fromstring`` gets the unpacked text with all punctuation made blank, and checks nothing. The
-limits: to read and unpack the file, and one pass over its bytes.
+liac-arff returns Python lists; "to CSR" converts them to X and Y, which is what our reader
+returns. ``np.fromstring`` gets the unpacked text with all punctuation replaced by spaces, and
+checks nothing. The limits are reading and unpacking the file, and one pass over its bytes.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Generators and descriptions, beside scikit-learn's generator and ``np.unique``."""
+"""Generators and descriptions, compared with scikit-learn's generator and ``np.unique``."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
 """How time grows: the exponent b of time = a * size ** b, in n, d, q and k, for each learner.
 
-Sizes double, the others stay at 2,000 rows, 40 features, 16 labels and 10 neighbours; a size that
-would take more than two seconds is left out. The transformations have a decision tree of depth 4
-as base estimator, so that their exponents in n and d are its own. The exponent is fitted to the
-median of three turns, its range to each turn alone. Prediction is of 1,000 rows. At these small
-sizes constant parts weigh: the neighbour search, for one, tends to 2 in n only beyond them, and
-times of a millisecond are mostly overhead.
+One size is doubled while the others stay at 2,000 rows, 40 features, 16 labels and 10 neighbors;
+sizes that would take more than two seconds are left out. The base estimator of transformations is
+a decision tree of depth 4, which determines their exponents in n and d. The exponent is fitted to
+the median of three turns, its range to each turn. Prediction is for 1,000 rows. At these small
+sizes, constant parts matter: for example, the exponent of the neighbor search in n only approaches
+2 for larger sizes, and times of a millisecond are mostly overhead.
 """
 
 from __future__ import annotations

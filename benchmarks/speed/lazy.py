@@ -1,6 +1,6 @@
-"""Lazy learners beside the search that they cannot avoid, and choosing k beside one fit.
+"""Lazy learners compared with the search they need, and the choice of k compared with one fit.
 
-The bare search in the plot is the index's own: training graph and queries, nothing else.
+The bare search in the plot is that of the index: training graph and queries, nothing else.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""Learners beside the peers: time to fit and to predict, memory, and the quality of the answers.
+"""Learners compared with other libraries: time to fit and predict, memory, and quality.
 
-Every package gets the same training rows and the same parameters, in a process of its own
-environment. Labels with fewer than two instances among the training rows are left out (some peers
-refuse constant labels). Where a peer would need hours, all get a part of the rows, taken at equal
-distances. Where measures of the same method differ: scikit-multilearn counts a training instance
-as its own neighbour; label sets that tie in a leaf of the powerset's tree go to another set; RAkEL
-draws other label sets. Networks are our BPMLL and MLPClassifier, with other losses.
+All packages get the same training rows and parameters, each in a process of its own environment.
+Labels with fewer than two training instances are left out, because some packages reject constant
+labels. Where a package would need hours, all get a subset of evenly spaced rows. The measures of
+the same method may differ: scikit-multilearn counts a training instance as its own neighbor; ties
+between label sets in a leaf of the powerset's tree are broken differently; RAkEL draws other label
+sets. The networks, our BPMLL and MLPClassifier, have different losses.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""All measures in one call, beside scikit-learn's functions one after the other.
+"""All measures in one call, compared with scikit-learn's functions called one by one.
 
-The limits: one sort of the scores by rows, and one pass over them.
+The limits are one sort of the scores by rows, and one pass over them.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""BP-MLL: an epoch beside a bare loop of torch, training beside scikit-learn's network.
+"""BP-MLL: an epoch compared with a bare torch loop, training with scikit-learn's network.
 
-The loop is what one writes first: the same network, cross-entropy, Adam; and once more with the
-fused Adam of torch. The quickest epoch of each turn counts. ``MLPClassifier`` has the same sizes,
-batches and epochs, and the cross-entropy. ``python -m benchmarks.speed.neural``
-also trains on the published splits and makes Yeast's table.
+The loop is the obvious one: the same network, cross-entropy and Adam, with and without torch's
+fused Adam. The fastest epoch of each turn counts. ``MLPClassifier`` has the same sizes, batches
+and epochs, and cross-entropy. ``python -m benchmarks.speed.neural`` also trains on the published
+splits and prints the table for Yeast.
 """
 
 import importlib.util

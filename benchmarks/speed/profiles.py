@@ -1,7 +1,7 @@
-"""Where the time goes: the share of fit and predict that the call takes which no learner avoids.
+"""Where the time goes: the share of fit and predict spent in the call that no learner can avoid.
 
-The call is timed inside the learner's own run, outermost calls only. Learners that are all our own
-arithmetic (CML, Rank-SVM, boosting) have no such call and are left out.
+The call is timed inside the learner's own run, outermost calls only. Learners that consist of our
+own arithmetic (CML, Rank-SVM, boosting) have no such call and are left out.
 """
 
 from __future__ import annotations

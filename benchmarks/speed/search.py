@@ -1,12 +1,12 @@
-"""Neighbour search beside scikit-learn, faiss, pynndescent, and the product it cannot avoid.
+"""Neighbor search compared with scikit-learn, faiss, pynndescent, and the product it needs.
 
-"fit" is the graph of the training points (10 neighbours, none its own), "predict" the neighbours
-of new points. The limit is half of the float32 product of all pairs and nothing else: the graph
-is symmetric. (Of sparse points, scipy's sparse product; we multiply blocks in another way, so that
-is no limit.) faiss (flat) computes in float32; pynndescent is approximate, and its compilation is
-not counted. Recall is the share of our neighbours, which are exact, that a peer found too. In
-tables of 0 and 1 equal distances abound and an exact peer may take another of the equals: recall
-is then below 1 without anything being wrong.
+"fit" is the graph of the training points (10 neighbors, excluding the point itself), "predict" the
+neighbors of new points. The limit is half of the float32 product of all pairs, because the graph
+is symmetric. (For sparse points it is scipy's sparse product; ours multiplies blocks in another
+way, so that it is not a strict limit.) faiss (flat) computes in float32; pynndescent is
+approximate, and its compilation is not counted. Recall is the share of our exact neighbors that
+the other library also finds. Tables of 0 and 1 have many equal distances, and an exact library may
+choose other ties: recall is then below 1 although nothing is wrong.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Stratified folds beside the package iterative-stratification: time and evenness.
+"""Stratified folds compared with the package iterative-stratification: time and evenness.
 
-Evenness as in Sechidis, Tsoumakas and Vlahavas (2011), lower is better: LD, the mean difference
-between the odds of a label in a fold and in the whole, times 10,000; ED, that between the size of
-a fold and the size wanted; and LP, of our own, that between the rows of a pair of labels in a
-fold and the rows wanted.
+Evenness is measured as by Sechidis, Tsoumakas and Vlahavas (2011), lower is better: LD is the mean
+difference between the odds of a label in a fold and in the whole, times 10,000; ED is the mean
+difference between the size of a fold and its desired size. LP, which is ours, is the mean
+difference between the number of rows with a pair of labels in a fold and the desired number.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
-"""Streams, row by row: our measures beside river's, and what a row costs a learner.
+"""Streams, row by row: our measures compared with river's, and the cost of a row for a learner.
 
-Measures: four of label sets over a window of 1,000 rows, read every 100 rows: subset accuracy, F1
-by instance, micro F1 and macro F1. The same values come out of both, but for F1 by instance where
-both sets are empty: river counts 0, we leave the row out.
+Measures: subset accuracy, F1 by instance, micro F1 and macro F1 over a window of 1,000 rows, read
+every 100 rows. Both give the same values, except for F1 by instance if both label sets are empty:
+river counts 0, we leave the row out.
 
 Learners: WindowMLkNN with a full window of 1,000 rows, 100 features and 20 labels predicts and
-learns further rows; so does river's chain of logistic regressions. A fit of MLkNN for each row
-gives the same answers; it is measured on fewer rows.
+learns further rows, like river's chain of logistic regressions. Fitting MLkNN for each row gives
+the same answers; it is measured on fewer rows.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Choosing cut-offs, beside a curve of scikit-learn for each label.
+"""Choosing thresholds, compared with a scikit-learn curve for each label.
 
-The limits: one sort of the scores, whole or by rows or by columns, as the strategy needs it; one
-pass over them where it sorts nothing.
+The limits are one sort of the scores, whole, by rows or by columns, as the strategy needs it, or
+one pass over them if it does not sort.
 """
 
 from __future__ import annotations

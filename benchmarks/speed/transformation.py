@@ -1,7 +1,7 @@
-"""Problem transformations beside their base estimators, and at scale.
+"""Problem transformations compared with their base estimators, and at scale.
 
-The limit of binary relevance is the base estimator, fitted and asked for each label in a plain
-loop. Quick voting is beside the votes of all pairs.
+The limit of binary relevance is the base estimator in a plain loop over the labels. Quick voting
+is compared with the votes of all pairs.
 """
 
 from __future__ import annotations

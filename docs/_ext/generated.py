@@ -16,10 +16,12 @@ def write_pages(app: Sphinx) -> None:
     """Write the pages and their plots beside the other sources, where git ignores them."""
     sys.path.insert(0, str(ROOT))
     from benchmarks.harness.page import write_page
+    from benchmarks.papers.page import draw_figures
 
     write_page(
         json.loads((ROOT / "benchmarks" / "results" / "speed.json").read_text()), Path(app.srcdir)
     )
+    draw_figures(app.srcdir)
 
 
 def setup(app: Sphinx) -> dict[str, Any]:

@@ -31,8 +31,8 @@ def test_export_of_a_table(run, tmp_path):
     assert [tuple(names[row == 1]) for row in labels] == loaded.predict(frame)
     assert "already exists" in run("export", model, out).err
     assert run("export", model, "-o", out, "--force").status == 0
-    assert "expected one file to write to" in run("export", model).err
-    assert "expected one file to write to" in run("export", model, out, "-o", out).err
+    assert "expected one output file" in run("export", model).err
+    assert "expected one output file" in run("export", model, out, "-o", out).err
     assert "ends in .onnx" in run("export", model, tmp_path / "m.pt").err
 
 

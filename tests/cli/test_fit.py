@@ -43,7 +43,7 @@ def test_a_table_of_texts_with_the_default_learner(run, mails, tmp_path, mails_f
     assert any(line.startswith("Label sets: the scores are cut ") for line in lines)
     assert "1 column: 1 of text." in lines
     assert "Measured on held-out rows: 12 rows (20%, chosen at random)" in lines
-    assert lines[-2] == "The saved model is learned again from all rows."
+    assert lines[-2] == "The saved model was refitted on all rows."
     assert lines[-1].startswith(f"Wrote {out} (") and lines[-1].endswith(" kB)")
     model = load_model(out)
     assert model.label_names == ("food", "money", "sport")
@@ -58,7 +58,7 @@ def test_a_table_of_texts_with_the_default_learner(run, mails, tmp_path, mails_f
 def test_the_same_command_gives_the_same_model(run, mails, tmp_path):
     found = []
     for name in ("a", "b"):
-        done = run("fit", mails, *TABLE, "--json", "-o", tmp_path / f"{name}.skops")
+        done = run("fit", mails, *TABLE, "--quick", "--json", "-o", tmp_path / f"{name}.skops")
         result = json.loads(done.out)
         assert result.pop("model") == str(tmp_path / f"{name}.skops")
         assert "Wrote" in done.err
@@ -99,7 +99,7 @@ def test_held_out_quality_is_that_of_rows_not_seen(run, mails, tmp_path):
 def test_no_refit_keeps_the_model_of_the_training_part(run, mails, tmp_path):
     options = ("fit", mails, *TABLE, "--learner", "MLkNN(3)", "-o", tmp_path / "m.skops")
     done = run(*options, "--no-refit")
-    assert "The saved model is learned from the other 48 rows." in done.out
+    assert "The saved model was fitted on the other 48 rows." in done.out
     model = load_model(tmp_path / "m.skops")
     assert model.notes["learned_rows"] == "train"
     data = io.read(mails, labels="topics", drop=["id", "body"])
@@ -116,13 +116,13 @@ def test_no_refit_keeps_the_model_of_the_training_part(run, mails, tmp_path):
 def test_nothing_held_out(run, mails, tmp_path):
     options = ("--learner", "MLkNN(3)", "-o", tmp_path / "m.skops")
     done = run("fit", mails, *TABLE, *options, "--holdout", 0)
-    assert "Quality unknown: nothing held out, as asked." in done.out
+    assert "Quality unknown: no rows held out." in done.out
     (tmp_path / "few.csv").write_text("x,tags\n1,a;b\n2,b\n3,a\n4,\n")
     done = run("fit", tmp_path / "few.csv", "--labels", "tags", "-o", tmp_path / "few.skops")
     assert done.status == 0
-    assert "Note: 1 row has an empty cell in 'tags' and is taken to have no label" in done.out
+    assert "Note: 1 row has an empty cell in 'tags' and is assumed to have no label" in done.out
     assert "Learner: random forest, since 4 rows are too few to compare learners." in done.out
-    assert "Quality unknown: nothing held out of only 4 rows." in done.out
+    assert "Quality unknown: no rows held out, since there are only 4." in done.out
 
 
 def test_published_split(run, tmp_path, data_folder):
@@ -179,7 +179,7 @@ def test_thresholds(run, mails, tmp_path):
 def test_the_default_learner_with_a_cut_and_a_measure(run, mails, tmp_path):
     out = tmp_path / "m.skops"
     done = run("fit", mails, *TABLE, "--threshold", "rcut", "--measure", "hamming_loss", "-o", out)
-    assert "Cut of scores into label sets: rcut" in done.out
+    assert "Threshold: rcut" in done.out
     assert "Label sets: the scores are cut by RCut(), as asked." in done.out
     learner = load_model(out).estimator
     assert isinstance(learner.cut_, RCut) and learner.measure == "hamming_loss"
@@ -382,7 +382,7 @@ def test_sparse_features_are_scaled_without_their_mean(run, tmp_path):
     write_libsvm(data, datasets.Dataset(X, Y, list("uvwxyz"), list("ab")))
     done = run("fit", data, "--learner", "StandardScaler | MLkNN(3)", "-o", out)
     assert done.status == 0
-    assert "Note: StandardScaler leaves the mean in, since the features are sparse" in done.out
+    assert "Note: StandardScaler does not center, since the features are sparse" in done.out
     assert not load_model(out).estimator[0].with_mean
 
 
@@ -402,7 +402,7 @@ def test_labels_that_are_not_known(run, tmp_path):
     done = run("fit", train, "--labels", "sea,sun", "--quick", "-o", out)
     assert done.status == 0
     assert "expected on new rows" in done.out
-    assert f"Note: {hidden} labels of 180 are not known" in done.out
+    assert f"Note: {hidden} of 180 label values unknown" in done.out
     assert "not known and left out" in done.out
     found = json.loads(run("evaluate", out, test, "--json").out)
     assert found["not_known"] == np.isnan(Y[90:]).sum()
@@ -415,7 +415,7 @@ def test_labels_that_are_not_known(run, tmp_path):
                    "--out", tmp_path / "results")  # fmt: skip
     assert compared.status == 0
     page = (tmp_path / "results" / "report.md").read_text()
-    assert "labels not known" in page and f" {hidden} |" in page and "## Calibration" in page
+    assert "unknown labels" in page and f" {hidden} |" in page and "## Calibration" in page
     frame.replace({"sea": {0: pd.NA}, "sun": {0: pd.NA}}).to_csv(train, index=False)
     no = run("fit", train, "--labels", "sea,sun", "-o", tmp_path / "no.skops")
     assert "say what it means with --empty-labels absent or --empty-labels unknown" in no.err

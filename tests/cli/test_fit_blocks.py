@@ -43,7 +43,7 @@ def test_the_model_is_that_of_one_machine(run, files, tmp_path):
     assert lines[0] == "part0: 300 rows in 2 blocks, 5 columns (5 of numbers), 3 labels"
     assert lines[1] == "Learner: ML-kNN on scaled features"
     assert lines[2] == "Measured on held-out rows: 60 rows (20%, stratified)"
-    assert lines[-2] == "The saved model is learned again from all rows."
+    assert lines[-2] == "The saved model was refitted on all rows."
     model = load_model(out)
     X = frame[list("abcde")].to_numpy()
     alone = make_pipeline(SimpleImputer(strategy="median"), StandardScaler(), MLkNN(10)).fit(X, Y)
@@ -91,10 +91,10 @@ def test_what_does_not_go_with_it(run, files, tmp_path, monkeypatch):
         return done.err
 
     report = ("--report", tmp_path / "r.html")
-    assert "--report does not go with" in message(first, "--scheduler", "threads", *report)
+    assert "--report is not supported with" in message(first, "--scheduler", "threads", *report)
     threads = ("--scheduler", "threads")
-    assert "--quick does not go with" in message(first, *threads, "--quick")
-    assert "--time-limit does not go with" in message(first, *threads, "--time-limit", 9)
+    assert "--quick is not supported with" in message(first, *threads, "--quick")
+    assert "--time-limit is not supported with" in message(first, *threads, "--time-limit", 9)
     assert "--learner must be a lazy learner" in message(
         first, *threads, "--learner", "BinaryRelevance(LogisticRegression)"
     )
@@ -102,4 +102,4 @@ def test_what_does_not_go_with_it(run, files, tmp_path, monkeypatch):
     endless = frame.assign(c=np.where(frame.index == 7, np.inf, 1.0))
     endless.to_parquet(tmp_path / "x.parquet")
     assert "contains infinity" in message(tmp_path / "x.parquet", *threads, "--holdout", 0)
-    assert "does not answer" in message(first, "--scheduler", "nowhere:1")
+    assert "does not respond" in message(first, "--scheduler", "nowhere:1")

@@ -183,12 +183,10 @@ def test_help_imports_nothing_but_the_list():
 
 
 def test_names_that_are_not_imported_are_those_of_the_library():
-    from plurilabel.cli import _fit, _reproduce
-    from plurilabel.evaluation import paper_names
+    from plurilabel.cli import _fit
     from plurilabel.thresholds import strategy_names
 
     assert list(_fit.STRATEGIES) == strategy_names()
-    assert paper_names() == _reproduce.PAPERS
 
 
 @pytest.mark.parametrize(
@@ -202,7 +200,6 @@ def test_names_that_are_not_imported_are_those_of_the_library():
         ["fit", "digits", "-o", "m.skops", "--learner", "MLkNNN"],
         ["fit", "digits", "-o", "m.skops", "--measure", "f1_nano"],
         ["stream", "nowhere.csv", "--labels", "a"],
-        ["reproduce", "nobody"],
         ["serve", "nowhere.skops"],
     ],
 )

@@ -24,12 +24,12 @@ def test_fit_tells_what_is_compared_and_how_far_it_is(run, mails, tmp_path, ever
     done = run("fit", mails, *TABLE, "-o", tmp_path / "m.skops")
     lines = done.err.splitlines()
     assert lines[0] == f"Reading {mails} ..."
-    assert lines[1] == "Learning from 48 rows ..."
+    assert lines[1] == "Fitting on 48 rows ..."
     assert lines[2] == "  1 of 4: ML-kNN"
     assert lines[4].startswith("  3 of 4: logistic regression, C=")
     assert lines[4].endswith(" left")
-    assert lines[6:] == ["Measuring on 12 rows ...", "Learning again from all 60 rows ..."]
-    done = run("fit", mails, *TABLE, "--quiet", "-o", tmp_path / "quiet.skops")
+    assert lines[6:] == ["Evaluating on 12 rows ...", "Refitting on all 60 rows ..."]
+    done = run("fit", mails, *TABLE, "--quiet", "--quick", "-o", tmp_path / "quiet.skops")
     assert done.err == "" and "Tried 4 learners" in done.out
 
 
@@ -63,11 +63,11 @@ def test_a_time_limit_ends_a_search(run, mails, tmp_path):
     spec = ("--learner", "MLkNN(n_neighbors=[1, 3, 5, 7])", "--cv", 2, "--time-limit", 1e-9)
     done = run("tune", mails, *TABLE, *spec, "-o", tmp_path / "m.skops")
     assert done.status == 0 and "Time was up after 1 of 4 candidates" in done.out
-    assert "Not learned again from all rows: that would take longer than is left" in done.out
+    assert "Not refitted on all rows: not enough time left" in done.out
     assert load_model(tmp_path / "m.skops").notes["learned_rows"] == "train"
     done = run("fit", mails, *TABLE, "--time-limit", 1e-9, "-o", tmp_path / "f.skops")
     assert "Learner: ML-kNN, since time was up before any was tried." in done.out
-    assert "Not learned again from all rows: that would take longer than is left" in done.out
+    assert "Not refitted on all rows: not enough time left" in done.out
 
 
 def test_a_sign_of_life(monkeypatch, capsys):
@@ -84,7 +84,7 @@ def test_on_a_terminal_there_is_a_bar(monkeypatch, capsys):
     from rich.console import Console
 
     monkeypatch.setattr(
-        _progress, "console", lambda **_: Console(stderr=True, force_terminal=True, width=100)
+        _progress.ui, "console", lambda **_: Console(stderr=True, force_terminal=True, width=100)
     )
     steps = Steps()
     with steps.step("Comparing"):

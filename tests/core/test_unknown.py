@@ -118,7 +118,7 @@ def test_describe():
     found = datasets.describe(PARTIAL)
     assert found.unknown == HIDDEN.sum()
     assert found.counts.tolist() == np.nansum(PARTIAL, axis=0).tolist()
-    assert "not known" in found.summary()
+    assert "unknown labels" in found.summary()
     assert "not known" not in datasets.describe(Y).summary()
 
 

@@ -152,9 +152,9 @@ def test_names_come_from_where_they_are():
 def test_errors_say_what_was_expected():
     Y = [[1, 0], [1, 1]]
     data = Dataset(np.zeros((2, 1)), np.array(Y), ("a",), ("red", "blue"))
-    with pytest.raises(ValueError, match="X must be left out when a Dataset is described"):
+    with pytest.raises(ValueError, match="X must not be given with a Dataset"):
         describe(data, X=[[1], [2]])
-    with pytest.raises(ValueError, match=r"X must have 2 rows, as Y has, got shape \(3, 1\)"):
+    with pytest.raises(ValueError, match=r"X must have 2 rows like Y, got shape \(3, 1\)"):
         describe(Y, X=[[1], [2], [3]])
     with pytest.raises(ValueError, match="X must have 2 rows"):
         describe(Y, X=[1, 2])

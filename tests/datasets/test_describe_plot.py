@@ -60,7 +60,7 @@ def test_plot_shows_only_the_top():
 
 def test_plot_without_matplotlib_names_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.layout_engine", None)
-    with pytest.raises(ImportError, match=r"pip install plurilabel\[cli\]"):
+    with pytest.raises(ImportError, match=r"pip install 'plurilabel\[cli\]'"):
         plot_description(describe([[1, 0]]))
 
 

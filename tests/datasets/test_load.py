@@ -216,7 +216,7 @@ def test_without_files_the_error_says_what_to_put_where(nowhere):
         datasets.load("image-bags")
 
 
-def test_a_folder_that_is_none(nowhere, monkeypatch):
+def test_a_data_folder_that_does_not_exist(nowhere, monkeypatch):
     monkeypatch.setenv("PLURILABEL_DATA", str(nowhere / "missing"))
     with pytest.raises(FileNotFoundError, match="PLURILABEL_DATA names .*missing"):
         datasets.load("yeast")

@@ -114,8 +114,7 @@ def test_csv_cells_are_read_as_in_whole_files(tmp_path):
 
 @pytest.mark.parametrize("rows", [1, 3, 7, 20, 100])
 @pytest.mark.parametrize("end", ["\n", "", "\n\n \n"])
-def test_xmc(tmp_path, rows, end, monkeypatch):
-    monkeypatch.setattr("plurilabel.io._sparse_text.BLOCK_BYTES", 37)
+def test_xmc(tmp_path, rows, end):
     X = sparse.random_array((20, 30), density=0.1, random_state=0, format="csr")
     Y = (rng.random((20, 6)) < 0.3).astype(int)
     Y[-1, 0] = 1  # a line that is not blank

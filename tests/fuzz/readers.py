@@ -33,8 +33,9 @@ from plurilabel.datasets import Dataset
 from plurilabel.datasets._load import _read_mat
 from plurilabel.evaluation import Results
 from plurilabel.evaluation._compare._plan import read_cell
-from plurilabel.serve import BadInput, Service, Store, label_studio
+from plurilabel.serve import BadInput, Service, label_studio
 from plurilabel.serve._http import parsed_json
+from plurilabel.serve._store import Store
 from plurilabel.streams import StreamResults, TableStream
 from tests.fuzz.mutate import mutated
 
@@ -237,13 +238,9 @@ def answered(content):
     return service().predict(records)
 
 
-def studio(content):
-    sent = parsed_json(content)
-    return label_studio.predict(sent, service().model, "v") or True
-
-
-def hooked(content):
-    return label_studio.corrections(parsed_json(content), service().model) or True
+@cache
+def backend():
+    return label_studio.LabelStudio(service())
 
 
 def store_entries(path):
@@ -353,8 +350,10 @@ ALL = [
          named=False),
     Kind("studio.xml", known(CONFIG), body(lambda content:
          label_studio.read_config(content.decode("utf-8", "surrogateescape"))), named=False),
-    Kind("studio-tasks.json", known(tasks()), body(studio), named=False),
-    Kind("studio-event.json", known(event()), body(hooked), named=False),
+    Kind("studio-tasks.json", known(tasks()), body(lambda content:
+         backend().predict(parsed_json(content))), named=False),
+    Kind("studio-event.json", known(event()), body(lambda content:
+         backend().webhook(parsed_json(content))), named=False),
 ]  # fmt: skip
 KINDS = {kind.name: kind for kind in ALL}
 

@@ -19,8 +19,8 @@ from tests.fuzz import readers
 from tests.fuzz.readers import KINDS, change, place_of, read, too_long
 
 LONG = bool(os.environ.get("PLURILABEL_LONG_FUZZ"))
-SECONDS = 10 if LONG else 1.2  # for each kind
-MOST = 1500 if LONG else 150  # files of each kind: the same on every machine that gets so far
+SECONDS = 10 if LONG else 0.6  # for each kind
+MOST = 1500 if LONG else 60  # files of each kind: the same on every machine that gets so far
 MEMORY = 200_000_000
 
 
@@ -75,7 +75,7 @@ BINARY = ("parquet", "gz", "npy", "mat", "db", "arrow", "stream/", "blocks", "re
 
 @pytest.mark.parametrize("name", [n for n in KINDS if not any(part in n for part in BINARY)])
 @settings(
-    max_examples=500 if LONG else 25,
+    max_examples=500 if LONG else 15,
     derandomize=True,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],

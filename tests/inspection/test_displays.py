@@ -165,7 +165,7 @@ def test_it_works_for_scikit_learns_own_and_for_decision_values():
     assert CooccurrenceDisplay.from_estimator(knn, X).share_.shape == (3, 3)
     ridge = BinaryRelevance(RidgeClassifier()).fit(X, Y)
     assert PrecisionRecallThresholdDisplay.from_estimator(ridge, X, Y).default_cut == 0
-    with pytest.raises(ValueError, match="must have predict_proba, which BinaryRelevance has not"):
+    with pytest.raises(ValueError, match="must have predict_proba, got BinaryRelevance"):
         ReliabilityDisplay.from_estimator(ridge, X, Y)
 
 

@@ -71,7 +71,7 @@ def test_quality_is_that_of_the_twin(with_X):
 
 
 @pytest.mark.parametrize("with_X", [False, True])
-def test_unknown_labels_are_no_issues_and_say_nothing(with_X):
+def test_unknown_labels_are_neither_issues_nor_evidence(with_X):
     X, Y, p = problem()
     p = 0.5 * p + 0.4 * Y + 0.05
     hidden = np.random.default_rng(1).uniform(size=Y.shape) < 0.3
@@ -88,7 +88,7 @@ def test_unknown_labels_are_no_issues_and_say_nothing(with_X):
             assert agreeing == (Y_known[near[i], l] == Y[i, l]).sum()
 
 
-def test_a_label_that_nobody_knows():
+def test_a_label_that_is_never_known():
     X, Y, p = problem(seed=3)
     Y = Y.astype(float)
     Y[:, 1] = np.nan
@@ -187,7 +187,7 @@ def test_nothing_given_is_changed():
         ({"label_names": ["a"]}, "label_names must have 2 entries"),
     ],
 )
-def test_bad_input(change, message):
+def test_invalid_input(change, message):
     arguments = {"Y": np.eye(3, 2, dtype=int), "scores": np.full((3, 2), 0.5), **change}
     with pytest.raises(ValueError, match=message):
         find_label_issues(**arguments)

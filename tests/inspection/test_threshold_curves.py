@@ -56,7 +56,7 @@ def test_many_labels_get_their_mean():
     plt.close(ax.figure)
 
 
-def test_bad_names(problem):
+def test_invalid_names(problem):
     with pytest.raises(ValueError, match="label_names must have 3 entries"):
         plot_threshold_curves(*problem, label_names=["a"])
 

@@ -46,7 +46,7 @@ def test_numbers_beyond_the_exact_integers_and_infinity():
         (TOP + "@data\n1,2,u\n1,2\n", 7, "expected 3 values, one per attribute, got 2"),
         (NUMBERS + "1,2,3\n\n1,2,3,4\n", 8, "expected 3 values, one per attribute, got 4"),
         (NUMBERS + "1,2,3\n1,2 3,\n", 7, "attribute 'a' must be a number, got '2 3'"),
-        (NUMBERS + "1,2,3\n1,,2\n", 7, "attribute 'a' has no value; a missing one is written ?"),
+        (NUMBERS + "1,2,3\n1,,2\n", 7, "attribute 'a' has no value; write \\? for a missing one"),
         (NUMBERS + "1,2,3,\n", 6, "expected 3 values, one per attribute, got 4"),
         (NUMBERS + "1,2,3\n% x\n1,1-2,3\n", 8, "attribute 'a' must be a number, got '1-2'"),
         (NUMBERS + "1,-?,3\n", 6, r"attribute 'a' must be a number, got '-\?'"),

@@ -49,8 +49,8 @@ def test_written_xml_puts_children_below_parents(tmp_path):
         (["a", "b", "a"], None, "names must be different from each other, got 'a' twice"),
         (["a", "b"], [-1], "parents must have 2 entries, one per label, got 1"),
         (["a", "b"], [-1, 2], "parents must lie between -1 and 1, got 2"),
-        (["a", "b", "c"], [1, 0, -1], "got a circle"),
-        (["a"], [0], "got a circle"),
+        (["a", "b", "c"], [1, 0, -1], "got a cycle"),
+        (["a"], [0], "got a cycle"),
         (["a\x00"], None, r"label 'a\\x00' has a character that XML cannot hold"),
     ],
 )

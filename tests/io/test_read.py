@@ -42,7 +42,7 @@ def test_the_format_that_a_name_says():
     [
         ("a.csv", None, "labels must name the label columns of a.csv, or its one column of tags"),
         ("a.csv", 1, "labels must name columns of a.csv, got the number 1"),
-        ("a.svm", ["y"], "labels is for ARFF files and tables; a.svm has its own place for them"),
+        ("a.svm", ["y"], "labels is for ARFF files and tables; a.svm tells them by itself"),
     ],
 )
 def test_labels_that_do_not_fit_the_format(name, labels, message):
@@ -89,7 +89,7 @@ def test_a_format_is_declared_by_its_module(tmp_path, monkeypatch):
     try:
         assert io.file_format("a.two.gz") == "two columns"
         assert io.read(tmp_path / "a.two").X.tolist() == [[0.5], [2]]
-        with pytest.raises(ValueError, match="a.two has its own place for them"):
+        with pytest.raises(ValueError, match="a.two tells them by itself"):
             io.read(tmp_path / "a.two", labels="y")
     finally:
         formats.cache_clear()

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from plurilabel.metrics import evaluate, prediction_powered
+from plurilabel.metrics._prediction_powered import _combined
 
 
 def draw(rng, n, noise=0.1):
@@ -64,14 +65,40 @@ def test_scores_and_rows_in_any_order():
         assert one[name] == pytest.approx(two[name], abs=0.01)
 
 
+def test_the_formula():
+    rng = np.random.default_rng(3)
+    A, C = rng.normal(size=(2, 400))
+    B = 0.5 * A + rng.normal(size=400)
+    value, error = _combined(50, (0.3, A), (0.2, B), (0.25, C))
+    w = ((A - A.mean()) * (B - B.mean())).mean() / (B.var() + C.var())
+    assert value == pytest.approx(0.3 + w * 0.05)
+    assert error == pytest.approx((A - w * B + w * C).std(ddof=1) * np.sqrt(51 / 48))
+    Y, machine, labels = draw(rng, 300)
+    found = prediction_powered(audit(Y, 50), machine, labels=labels, bootstrap=40, random_state=0)
+    low, high = found.intervals["hamming_loss"]
+    assert (low + high) / 2 == pytest.approx(found["hamming_loss"])
+
+
+def test_probabilities_of_the_machine_say_more_than_its_labels():
+    rng = np.random.default_rng(4)
+    p = rng.beta(0.5, 0.5, size=(2000, 4))
+    Y, labels = (rng.random(p.shape) < p).astype(int), (rng.random(p.shape) < p).astype(int)
+    width = []
+    for machine in (p, (p > 0.5).astype(int)):
+        found = prediction_powered(audit(Y, 150), machine, labels=labels, random_state=0)
+        low, high = found.intervals["hamming_loss"]
+        width.append(high - low)
+    assert width[0] < 0.95 * width[1]
+
+
 @pytest.mark.parametrize(
     ("n", "machine", "params", "message"),
     [
-        (1, np.ones((9, 4), int), {}, "at least two audited rows .* got 1 and 8"),
+        (1, np.ones((9, 4), int), {}, "at least three audited rows .* got 1 and 8"),
         (9, np.ones((9, 4), int), {}, "got 9 and 0"),
         (5, np.ones((9, 3), int), {}, r"Y_machine must have the shape of Y_true, \(9, 4\)"),
         (5, np.ones((9, 4), int), {"confidence": 1}, "confidence must lie strictly"),
-        (5, np.full((9, 4), 0.5), {}, "Y_machine must hold only 0 and 1"),
+        (5, np.full((9, 4), 1.5), {}, "Y_machine must hold only 0 and 1"),
     ],
 )
 def test_errors(n, machine, params, message):

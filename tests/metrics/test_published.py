@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from sklearn.neighbors import NearestNeighbors
 
-from plurilabel.evaluation import load_paper
+from benchmarks.papers import load_paper
 from plurilabel.metrics import evaluate
 
 N_LABELS, K = 14, 9

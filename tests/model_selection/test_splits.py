@@ -1,4 +1,4 @@
-"""One rule for ``cv`` and ``groups``: every estimator that has ``cv`` follows it."""
+"""``cv`` and ``groups`` of every estimator that splits its rows."""
 
 import numpy as np
 import pytest
@@ -127,8 +127,8 @@ def test_splits():
     for cv, message in [
         (61, "at most n_samples=60"),
         (1, "at least 2 folds, got 1"),
-        ([(np.arange(3), [])], "leave rows to train and to test, got 3 and 0 in split 0"),
-        ([(np.arange(3), [60])], "must split the 60 rows, got others in split 0"),
+        ([(np.arange(3), [])], "leave rows for training and testing, got 3 and 0 in split 0"),
+        ([(np.arange(3), [60])], "must contain indices of the 60 rows, got others in split 0"),
         ([], "at least one split"),
     ]:
         with pytest.raises(ValueError, match=message):
@@ -155,7 +155,7 @@ def test_held_out_rows(groups):
         (np.array(["a", 1, "a", 1], dtype=object), "groups must be of one type, got int and str"),
     ],
 )
-def test_groups_that_are_none(groups, message):
+def test_invalid_groups(groups, message):
     with pytest.raises(ValueError, match=message):
         splits_by(2, np.zeros((4, 1)), np.zeros((4, 1)), groups)
 

@@ -152,3 +152,22 @@ def test_small_deals():
     Y, weight, got = sparse.csr_array([[1], [1], [0], [0]]), np.array([4.0]), np.zeros((2, 2), int)
     for _ in range(2):
         assert deal_block(Y, np.array([4, 4]), weight, got).tolist() == [0, 1, 0, 1]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_soft_labels_are_split_by_their_expected_counts(seed):
+    rng = np.random.default_rng(seed)
+    P = np.round(rng.random((101, 6)) ** 4, 2)
+    for cv in (
+        IterativeStratifiedKFold(5),
+        IterativeStratifiedKFold(5, shuffle=True, random_state=0),
+    ):
+        tests = [test for _, test in cv.split(P, P)]
+        assert sorted(map(len, tests)) == [20, 20, 20, 20, 21]
+        sums = np.array([P[test].sum(axis=0) for test in tests])
+        assert np.abs(sums - P.sum(axis=0) / 5).max() < 0.6
+    hard = (P > 0.3).astype(int)
+    for one, two in zip(
+        *(IterativeStratifiedKFold(5).split(hard, Y) for Y in (hard, hard.astype(float)))
+    ):
+        assert np.array_equal(one[1], two[1])

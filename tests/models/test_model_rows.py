@@ -35,5 +35,5 @@ def test_a_part_of_the_training_rows_is_no_new_data(tmp_path):
     rows.to_csv(tmp_path / "all.csv", index=False)
     rows[:40].to_csv(tmp_path / "part.csv", index=False)
     model = train(tmp_path / "all.csv", "tags", learner="MLkNN", holdout=0)
-    with pytest.raises(ValueError, match="trained on these very rows"):
+    with pytest.raises(ValueError, match="trained on these rows"):
         guarantee(model, tmp_path / "part.csv")

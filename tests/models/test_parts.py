@@ -79,7 +79,7 @@ def test_what_is_not_whole_is_refused(tmp_path):
         load_parts(tmp_path / "s")
     model = tmp_path / "model"
     save_parts(fitted(MLkNN(3)), model)
-    with pytest.raises(FileExistsError, match="holds a learner already"):
+    with pytest.raises(FileExistsError, match="already contains a learner"):
         save_parts(fitted(MLkNN(3)), model)
     about = json.loads((model / "parts.json").read_text())
     for change, message in (
@@ -93,7 +93,7 @@ def test_what_is_not_whole_is_refused(tmp_path):
         with pytest.raises(ModelFileError, match=message):
             load_parts(model)
     (model / "parts.json").write_text("{")
-    with pytest.raises(ModelFileError, match="broken"):
+    with pytest.raises(ModelFileError, match="damaged"):
         load_parts(model)
     (model / "parts.json").write_text(json.dumps(about))
     block = model / "block000001.npy"

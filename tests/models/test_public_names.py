@@ -27,7 +27,6 @@ LOADS = """
 import sys
 import numpy as np
 import plurilabel.learners.lazy._elsewhere
-from plurilabel import MLkNN
 from plurilabel.evaluation import compare
 from plurilabel.models import load_model
 
@@ -35,7 +34,8 @@ folder = sys.argv[1]
 X, Y = np.load(folder + "/X.npy"), np.load(folder + "/Y.npy")
 np.save(folder + "/again.npy", load_model(folder + "/m.skops").estimator.predict_proba(X))
 done = []
-compare({"toy": (X, Y)}, MLkNN(5), cv=2, out=folder + "/out", measures=["f1"],
+learners = ["MLkNN(5)", "ClassifierChain(MLkNN(5))"]
+compare({"toy": (X, Y)}, learners, cv=2, out=folder + "/out", measures=["f1"],
         progress=lambda *told: done.append(told))
 assert not done, "a finished cell was run again"
 """
@@ -50,7 +50,8 @@ def moved(folder):
         was, now = (f"plurilabel.{name.replace('/', '.')}" for name in (old, new))
         for path in package.rglob("*.py"):
             text = path.read_text("utf-8")
-            path.write_text(text.replace(f"{was} ", f"{now} "), "utf-8")
+            if f"{was} " in text:  # the others stay compiled
+                path.write_text(text.replace(f"{was} ", f"{now} "), "utf-8")
     return package.parent
 
 
@@ -59,7 +60,10 @@ def test_moving_private_files_breaks_nothing_saved(tmp_path):
     X, Y = rng.normal(size=(60, 3)), (rng.random((60, 4)) < 0.4).astype(int)
     learner = MLkNN(5).fit(X, Y)
     save_model(Model(learner, list("abcd"), list("xyz")), tmp_path / "m.skops")
-    compare({"toy": (X, Y)}, MLkNN(5), cv=2, out=tmp_path / "out", measures=["f1"])
+    learners = ["MLkNN(5)", "ClassifierChain(MLkNN(5))"]
+    compare({"toy": (X, Y)}, learners, cv=2, out=tmp_path / "out", measures=["f1"])
+    for path in (tmp_path / "out").rglob("*.json"):
+        assert "plurilabel.learners.lazy._" not in json.dumps(json.loads(path.read_bytes()))
     np.save(tmp_path / "X.npy", X)
     np.save(tmp_path / "Y.npy", Y)
     other = moved(tmp_path / "other")
@@ -67,14 +71,6 @@ def test_moving_private_files_breaks_nothing_saved(tmp_path):
         [sys.executable, "-c", LOADS, str(tmp_path)], check=True, env={"PYTHONPATH": str(other)}
     )
     np.testing.assert_array_equal(np.load(tmp_path / "again.npy"), learner.predict_proba(X))
-
-
-def test_no_private_module_is_named_in_what_is_saved(tmp_path):
-    rng = np.random.default_rng(0)
-    X, Y = rng.normal(size=(60, 3)), (rng.random((60, 4)) < 0.4).astype(int)
-    compare({"toy": (X, Y)}, "ClassifierChain(MLkNN(5))", cv=2, out=tmp_path, measures=["f1"])
-    for path in tmp_path.rglob("*.json"):
-        assert "plurilabel.learners.lazy._" not in json.dumps(json.loads(path.read_bytes()))
 
 
 def classes_in(path):

@@ -89,7 +89,7 @@ def test_sound_support_vectors(name):
     ],
 )
 def test_support_vectors_that_lead_nowhere_are_refused(make):
-    with pytest.raises(ValueError, match="a SVC in it leads out of its arrays"):
+    with pytest.raises(ValueError, match="SVC has indices out of bounds"):
         check_sound(make())
 
 
@@ -109,7 +109,7 @@ def test_support_vectors_that_lead_nowhere_are_refused(make):
     ],
 )
 def test_neighbours_that_lead_nowhere_are_refused(make):
-    with pytest.raises(ValueError, match="a KNeighborsClassifier in it leads out of its arrays"):
+    with pytest.raises(ValueError, match="KNeighborsClassifier has indices"):
         check_sound(make())
 
 
@@ -121,7 +121,7 @@ def test_neighbours_that_lead_nowhere_are_refused(make):
     ],
 )
 def test_columns_that_are_not_there_are_refused(make):
-    with pytest.raises(ValueError, match="in it leads out of its arrays"):
+    with pytest.raises(ValueError, match="has indices out of bounds"):
         check_sound(make())
 
 
@@ -141,16 +141,16 @@ def boosted(target):
 )
 def test_boosted_trees_that_write_beside_their_scores_are_refused(make):
     check_sound(boosted(classes))
-    with pytest.raises(ValueError, match="a GradientBoostingClassifier in it leads out"):
+    with pytest.raises(ValueError, match="GradientBoostingClassifier has indices"):
         check_sound(make())
 
 
 def test_what_cannot_be_checked_is_refused_when_it_is_saved_and_loaded(tmp_path, saved):
     learner = make_pipeline(KMeans(2, n_init=1), BinaryRelevance(LinearSVC())).fit(X, Y)
-    with pytest.raises(ValueError, match="KMeans cannot be in a model file"):
+    with pytest.raises(ValueError, match="KMeans is not allowed in a model file"):
         save_model(Model(learner, NAMES, list("vwxyz")), tmp_path / "k.skops")
     with_learner(saved, learner)
-    assert "KMeans cannot be in a model file" in refused(saved)
+    assert "KMeans is not allowed in a model file" in refused(saved)
 
 
 def test_no_more_jobs_than_cores(saved):
@@ -206,7 +206,7 @@ def test_sparse_matrices_in_the_parts_of_an_object_are_checked(saved):
         return json.dumps(schema)
 
     rewritten(saved, change)
-    assert "a csr_array in it must be a sparse matrix with sound pointers" in refused(saved)
+    assert "csr_array must be a sparse matrix with sound pointers" in refused(saved)
 
 
 def test_an_object_that_is_written_differently_the_second_time_is_refused(saved):
@@ -224,7 +224,7 @@ def test_an_object_that_is_written_differently_the_second_time_is_refused(saved)
         return json.dumps(schema)
 
     rewritten(saved, change)
-    assert "two objects are numbered" in refused(saved)
+    assert "two objects have the id" in refused(saved)
 
 
 def test_arrays_of_nothing_are_refused(saved):
@@ -260,7 +260,7 @@ def test_trees_with_arrays_of_another_shape_are_refused(saved, part, shape):
     files = []
     rewritten(saved, change)  # to learn its name
     rewritten(saved, change)
-    assert "a tree in it has arrays of another shape" in refused(saved)
+    assert "a tree in it has arrays of invalid shapes" in refused(saved)
 
 
 @pytest.mark.parametrize("masked", [False, True])
@@ -296,7 +296,7 @@ def test_trees_of_an_array_without_dimensions_are_refused(saved, masked):
     tree.n_classes_ = np.int64(2)
     with_learner(saved, tree)
     rewritten(saved, change)
-    assert "an array without dimensions" in refused(saved)
+    assert "a 0-dimensional array" in refused(saved)
 
 
 # what is built, and how -----------------------------------------------------------------------
@@ -346,7 +346,7 @@ def test_each_builder_builds_its_own_types(saved, extra):
     schema_changed(saved, lambda held: held.update(extra_=extra))
     message = refused(saved)
     assert (
-        f"it holds {extra['__module__']}.{extra['__class__']} as a {extra['__loader__']}"
+        f"it contains {extra['__module__']}.{extra['__class__']} as a {extra['__loader__']}"
         in message
     )
 
@@ -357,7 +357,7 @@ def test_arrays_call_no_constructor(saved):
         held["extra_"] = {**array, **node("plurilabel.MLkNN", "NdArrayNode"), "__id__": 5}
 
     schema_changed(saved, change)
-    assert "it holds plurilabel.MLkNN as a NdArrayNode" in refused(saved)
+    assert "it contains plurilabel.MLkNN as a NdArrayNode" in refused(saved)
 
 
 def test_numbers_that_are_given_twice_are_looked_at_in_both_places(saved):
@@ -372,7 +372,7 @@ def test_numbers_that_are_given_twice_are_looked_at_in_both_places(saved):
         held["n_neighbors"] = {**plain(2), "__id__": 77}
 
     schema_changed(saved, change)
-    assert "two objects are numbered 77" in refused(saved)
+    assert "two objects have the id 77" in refused(saved)
 
 
 # random numbers -------------------------------------------------------------------------------
@@ -404,7 +404,7 @@ def test_pools_of_another_size_are_refused(saved, size):
             pool_size=plain(size)
         ),
     )
-    assert "a random generator in it has a pool of another size than 4" in refused(saved)
+    assert "a random generator in it has a pool size other than 4" in refused(saved)
 
 
 @pytest.mark.parametrize(
@@ -426,7 +426,7 @@ def test_places_out_of_a_block_of_random_numbers_are_refused(saved, make, name, 
         state[name] = plain(place)
 
     schema_changed(saved, change)
-    assert "leads out of its arrays" in refused(saved)
+    assert "has indices out of bounds" in refused(saved)
 
 
 # versions -------------------------------------------------------------------------------------
@@ -494,5 +494,7 @@ def test_newer_versions_are_met_with_a_warning(saved, monkeypatch):
     assert unchecked(MLkNN(3).fit(X, Y), "1.10.0") is None
     with_learner(saved, tree)
     monkeypatch.setattr(_file, "unchecked", lambda estimator: unchecked(estimator, "1.10.0"))
-    with pytest.warns(UserWarning, match=r"holds a .*Tree.*, whose arrays are .* up to 1.9"):
+    with pytest.warns(
+        UserWarning, match=r"contains a .*Tree.*, whose arrays can be checked .* up to 1.9"
+    ):
         load_model(saved)

@@ -121,12 +121,12 @@ def test_events(films):
     steps = [event.text for event in events if event.kind == "step"]
     assert steps == [
         "Reading data",
-        "Learning from 64 rows",
-        "Measuring on 16 rows",
-        "Learning again from all 80 rows",
+        "Fitting on 64 rows",
+        "Evaluating on 16 rows",
+        "Refitting on all 80 rows",
     ]
     assert steps == [event.text for event in events if event.kind == "end"]
-    assert "Learner: MLkNN(3), as asked" in map(str, events)
+    assert "Learner: MLkNN(3)" in map(str, events)
     with pytest.raises(ValueError, match="name must be one of"):
         train(films, "tags", measure="f3", progress=events.clear)
     assert events
@@ -135,13 +135,13 @@ def test_events(films):
 def test_errors_come_with_the_names_of_parameters(films):
     with pytest.raises(ValueError, match="labels names a column 'tag'"):
         train(films, "tag")
-    with pytest.raises(ValueError, match="quick= does not go with scheduler="):
+    with pytest.raises(ValueError, match="quick= is not supported with scheduler="):
         train("rows.csv", "tags", scheduler="threads", quick=True)
     with pytest.raises(ValueError, match="a dataset has its own labels, got labels='tags'"):
         train("digits", "tags")
-    with pytest.raises(ValueError, match="drop= is for files and for tables"):
+    with pytest.raises(ValueError, match="drop= can only be given for files"):
         train(np.eye(3), np.eye(3, dtype=int), drop=["x0"])
-    with pytest.raises(ValueError, match="holds bags of instances"):
+    with pytest.raises(ValueError, match="has bags of instances"):
         train(datasets.Dataset(np.zeros((3, 2, 2)), np.eye(3, dtype=int)))
 
 
@@ -181,6 +181,9 @@ def test_patients_are_held_out_as_a_whole(visits, learner):
     assert list(apart.feature_names) == ["a", "b", "c"]
     one, other = (model.notes["held_out"]["measures"]["micro_f1"] for model in (apart, mixed))
     assert learner is None or (other > 0.9 and one < 0.8)
+
+
+def test_groups_as_a_column_and_as_values(visits):
     features, Y = visits[["a", "b", "c"]], visits["tags"].str.get_dummies(";")
     again = train(features, Y, group=visits["patient"], learner=KNN)
     direct = train(visits, "tags", group="patient", drop=["day"], learner=KNN)
@@ -231,8 +234,8 @@ def test_later_rows_are_held_out(visits, learner, tmp_path):
         ({"group": "tags"}, "group must name no label column, got 'tags'"),
         ({"time": "patient"}, "time must name a column of dates or numbers, got 'patient'"),
         ({"group": "patient", "time": "day"}, "groups and an order in time cannot be kept"),
-        ({"group": [1, 2]}, "group must have a value for each of 180 rows"),
-        ({"group": "patient", "scheduler": "threads"}, "group= does not go with scheduler="),
+        ({"group": [1, 2]}, "group must have one value per row, 180 in total"),
+        ({"group": "patient", "scheduler": "threads"}, "group= is not supported with scheduler="),
     ],
 )
 def test_bad_groups_and_times(visits, options, message):

@@ -25,7 +25,7 @@ def test_the_model_that_was_measured_is_kept():
     told = []
     model = train(X, Y, learner=Picky(3), progress=told.append, random_state=0)
     notes = [event.text for event in told if event.kind == "note"]
-    assert "Not learned again from all rows: it failed with RuntimeError: too many" in notes
+    assert "Not refitted on all rows: RuntimeError: too many" in notes
     assert model.notes["learned_rows"] == "train"
     part = train(X, Y, learner=MLkNN(3), refit=False, random_state=0)
     np.testing.assert_array_equal(model.predict_proba(X), part.predict_proba(X))
@@ -50,7 +50,7 @@ def test_of_the_automatic_learners_those_that_fail_are_left_out(
     if all_fail:
         part = train(X, Y, refit=False, random_state=0)
         assert model.notes["learned_rows"] == "train"
-        assert any("again from all rows: it failed with ValueError: none" in one for one in notes)
+        assert any("Not refitted on all rows: ValueError: none" in one for one in notes)
         np.testing.assert_array_equal(model.predict_proba(X), part.predict_proba(X))
     else:
         ((name, why),) = model.notes["report"]["left_out"].items()
@@ -63,7 +63,7 @@ def test_of_the_automatic_learners_those_that_fail_are_left_out(
     [
         ("taken/r.html", {}, "report cannot be written to .*taken.r.html: Not a directory"),
         ("", {}, "report cannot be written to .*: it is a folder"),
-        ("r.html", {"holdout": 0}, "about held-out rows: holdout must be above 0, got 0"),
+        ("r.html", {"holdout": 0}, "needs held-out rows: holdout must be above 0, got 0"),
     ],
 )
 def test_a_report_that_cannot_be_written_is_refused_first(tmp_path, place, options, problem):
@@ -78,6 +78,8 @@ def test_too_few_rows_for_a_report(tmp_path):
     events, data = [], make_multilabel(8, 3, 2, random_state=0)
     page = tmp_path / "new" / "r.html"
     train(data, learner=MLkNN(2), report=page, progress=events.append)
-    assert "Note: no report is written, with nothing held out of only 8 rows" in map(str, events)
+    assert "Note: no report is written: no rows held out, since there are only 8" in map(
+        str, events
+    )
     train(make_multilabel(30, 3, 2, random_state=0), learner=MLkNN(2), report=page)
     assert page.exists()

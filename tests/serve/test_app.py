@@ -319,7 +319,7 @@ def test_bytes_under_way_are_limited():
                 time.sleep(0.01)
             said = client.post("/feedback", json={"corrections": [{"row": 0, "labels": []}] * 100})
             assert said.status_code == 503 and said.headers["retry-after"] == "1"
-            assert said.json() == {"error": "too many bytes are under way: try again"}
+            assert said.json() == {"error": "the service is out of memory for requests: try again"}
             assert client.get("/health").status_code == 200
         while budget.held and time.monotonic() < until:
             time.sleep(0.01)

@@ -52,6 +52,6 @@ def test_many_clients_that_correct(server):
     attack.check_all_there(server, load.acknowledged)
 
 
-@pytest.mark.skipif(not LONG, reason="tests/serve/test_kill.py kills a server twenty times, too")
+@pytest.mark.skipif(not LONG, reason="tests/serve/test_kill.py kills a server under load, too")
 def test_killed_under_load(tmp_path):
     assert attack.killed(tmp_path, 25, 200) > 25

@@ -21,7 +21,7 @@ from tests.serve.problems import LABELS, lazy, points, records
 from tests.serve.test_service import rows_of, same_arrays
 
 ROOT = Path(__file__).parents[2]
-KILLS = 20
+KILLS = 20 if os.environ.get("PLURILABEL_LONG_FUZZ") else 6
 TEST = records(points(30, seed=11)[0])
 
 

@@ -4,7 +4,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from plurilabel.serve import BadInput, Ledger, Store
+from plurilabel.serve import BadInput
+from plurilabel.serve._ledger import Ledger
+from plurilabel.serve._store import Store
 
 N = 3
 

@@ -128,7 +128,7 @@ def visit(browser, address):
 def test_every_view_is_sound(visit, width, colours):
     page = visit("ask", width, colours)
     page.fill("#rows", CSV)
-    page.click("text=Predict")
+    page.click("button >> text=Predict")
     page.click("#answers article >> text=Why?")
     page.wait_for_selector(".near li")
     for view in ("ask", "browse", "next", "pairs", "model"):
@@ -147,7 +147,7 @@ def test_ask_what_if_why_correct_and_undo(visit, service):
     before = service.version
     page = visit("ask", 375, "light")
     page.fill("#rows", CSV.replace("3.5", "long"))
-    page.click("text=Predict")
+    page.click("button >> text=Predict")
     error = page.locator("#ask-error")
     playwright.expect(error).to_contain_text("'length'")
     playwright.expect(error).to_contain_text("expected a number, got 'long'")
@@ -163,15 +163,15 @@ def test_ask_what_if_why_correct_and_undo(visit, service):
     before_slider, figures = ticked.count(), page.locator(".figures-now").inner_text()
     what_if = cards.nth(0).locator(".what-if")
     playwright.expect(what_if).to_have_count(0)
-    slider = page.get_by_role("slider", name="What if")
+    slider = page.get_by_role("slider", name="Preview")
     slider.focus()
     page.keyboard.press("Home")
-    playwright.expect(what_if).to_have_text("What if, above 0.00: cat, dog")
+    playwright.expect(what_if).to_have_text("Above 0.00: cat, dog")
     playwright.expect(page.locator(".figures-now")).to_contain_text("Recall1.00")
     page.keyboard.press("End")
-    playwright.expect(what_if).to_have_text("What if, above 1.00: no label")
+    playwright.expect(what_if).to_have_text("Above 1.00: no label")
     assert ticked.count() == before_slider
-    page.click("text=back to the model")
+    page.click("text=Reset")
     playwright.expect(page.locator(".figures-now")).to_have_text(figures.replace("\n", ""))
     playwright.expect(what_if).to_have_count(0)
     cards.nth(0).get_by_role("button", name="Why?").click()
@@ -203,10 +203,10 @@ def test_labels_ticked_and_sent_are_those_of_predict(visit):
             lambda request: "feedback" in request.url and sent.append(request.post_data_json),
         )
         page.fill("#rows", json.dumps(rows))
-        page.click("text=Predict")
+        page.click("button >> text=Predict")
         cards = page.locator("#answers article")
         playwright.expect(cards).to_have_count(20)
-        page.get_by_role("slider", name="What if").focus()
+        page.get_by_role("slider", name="Preview").focus()
         page.keyboard.press("Home")
         playwright.expect(page.locator(".what-if")).to_have_count(20)
         for i in range(20):
@@ -228,7 +228,7 @@ def test_browse_filter_and_correct(visit, service):
     page.locator("[name=label]").select_option("dog")
     page.locator("[name=having]").select_option("with")
     playwright.expect(found).to_contain_text("9 rows")
-    page.get_by_label("Find").fill("some dog")
+    page.get_by_label("Search").fill("some dog")
     playwright.expect(found).to_contain_text("3 rows")
     card = page.locator("#rows-found article").first
     dog = card.get_by_role("switch", name="dog")
@@ -253,7 +253,7 @@ def test_label_the_next_row_by_keyboard(visit, service):
     page.keyboard.press("1")
     playwright.expect(first).not_to_have_attribute("aria-checked", before)
     page.keyboard.press("Enter")
-    playwright.expect(waiting).to_have_text(f"{total - 1} rows without labels")
+    playwright.expect(waiting).to_have_text(f"{total - 1} unlabeled rows")
     entry = list(service.ledger.entries.values())[-1]
     assert ("cat" in entry.labels) == (before == "false")
     page.click(".views a[href='#model']")

@@ -320,7 +320,7 @@ def test_typed_tables_with_text(tmp_path):
 def test_data_of_another_model_are_not_shown():
     X, Y = points()
     service = Service(lazy(), data=(X + 1, Y.to_numpy()))
-    assert service.data is None and "not the rows" in service.remarks[0]
+    assert service.data is None and "not the training rows" in service.remarks[0]
     service.close()
 
 

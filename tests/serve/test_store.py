@@ -8,7 +8,8 @@ from contextlib import closing
 
 import pytest
 
-from plurilabel.serve import Service, Store, StoreError
+from plurilabel.serve import Service, StoreError
+from plurilabel.serve._store import Store
 from tests.serve.problems import lazy, points, records
 
 ROW = records(points(1)[0])[0]

@@ -37,5 +37,5 @@ def test_regressors_are_contestants_as_they_are():
 
 
 def test_what_is_no_regressor():
-    with pytest.raises(TypeError, match="must have learn_one as river's have, but float has none"):
+    with pytest.raises(TypeError, match="must have learn_one, as river's do; got float"):
         RegressorLearner(1.0)

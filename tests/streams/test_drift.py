@@ -15,7 +15,7 @@ from plurilabel import (
     WindowMLkNN,
 )
 
-BEFORE, AFTER, BLOCK = 1500, 1000, 250
+BEFORE, AFTER, BLOCK = 750, 750, 250
 ADAPTIVE = [MLSAMPkNN(), WindowMLkNN(window_size=500)]
 if find_spec("river"):
     ADAPTIVE += [
@@ -29,7 +29,7 @@ if find_spec("river"):
 
 
 def sudden_drift(seed=0, d=6, q=4):
-    """Labels are half-spaces, well apart; from row 1,500 on they are the opposite ones."""
+    """Labels are half-spaces, well apart; after a while they are the opposite ones."""
     rng = np.random.default_rng(seed)
     W = np.eye(d, q)
     X = rng.normal(size=(BEFORE + AFTER, d))

@@ -1,10 +1,12 @@
 """MLSAMPkNN against a twin by loops; punishment; bad parameters."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from plurilabel import MLSAMPkNN
+from plurilabel import MLSAMPkNN, NeighborSubspaceEnsemble
 from plurilabel.learners import make_learner
 from plurilabel.streams._learners._mlsampknn import goodness
 
@@ -96,6 +98,19 @@ class Twin:
             row = next(row for row in self.memory if row[0] == time)
             row[3] = max(row[3] + self.penalty * change / len(y), 0)
         self.memory = [row for row in self.memory if row[3] < 1]
+
+
+@pytest.mark.parametrize("members", [1, 4])
+def test_sparse_rows_are_as_near_as_dense_ones(members, monkeypatch):
+    rng = np.random.default_rng(0)
+    X = (rng.random((150, 100)) < 0.05) * rng.integers(1, 4, (150, 100)).astype(float)
+    Y = (X[:, :3] > 0).astype(int)
+    make = MLSAMPkNN if members == 1 else partial(NeighborSubspaceEnsemble, 4, random_state=0)
+    thin = make(window_size=60).fit(X, Y)
+    monkeypatch.setattr("plurilabel.streams._learners._window.FEW", 1000)
+    plain = make(window_size=60).fit(X, Y)
+    assert thin.core_.is_sparse and not plain.core_.is_sparse
+    assert_array_equal(thin.predict_proba(X), plain.predict_proba(X))
 
 
 @pytest.mark.parametrize("penalty", [0.0, 3.0])

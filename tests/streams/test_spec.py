@@ -33,9 +33,9 @@ def test_names_of_river():
     ("text", "words"),
     [
         ("", "at least one learner"),
-        ("**{}", "at least one learner"),
-        ("NoChange(", "not a list of learners"),
-        ("NoChange) + (1", "not a list of learners"),
+        ("**{}", "is not a learner"),
+        ("NoChange(", "is not a learner"),
+        ("NoChange) + (1", "is not a learner"),
         ("NoChange, NoChange", "named twice"),
         ("LabelShares(k=3)", "has no parameter 'k'; it has fading"),
         ("LabelShares(1, 2)", "cannot be made"),

@@ -147,3 +147,17 @@ def test_memory_is_bounded():
         assert tracemalloc.get_traced_memory()[1] < 500_000
     finally:
         tracemalloc.stop()
+
+
+def test_words_are_hashed_to_a_fixed_number_of_features():
+    table = b"note,tags\nsea and sun,a\nsun sun,b\n,a\n"
+    named = [x for x, _ in TableStream(io.BytesIO(table), "tags", text=["note"], n_hashed=None)]
+    assert set(named[0]) == {"note=sea", "note=and", "note=sun"} and not named[2]
+    hashed = [x for x, _ in TableStream(io.BytesIO(table), "tags", text=["note"])]
+    assert sorted(map(abs, hashed[0].values())) == sorted(named[0].values())
+    (sun,) = hashed[1]
+    assert sun in hashed[0] and sun.startswith("note#") and abs(hashed[1][sun]) == 1
+    few = TableStream(io.BytesIO(table), "tags", text=["note"], n_hashed=1)
+    assert [set(x) for x, _ in few] == [{"note#0"}, {"note#0"}, set()]
+    with pytest.raises(ValueError, match="n_hashed must be at least 1 or None, got 0"):
+        TableStream(io.BytesIO(table), "tags", text=["note"], n_hashed=0)

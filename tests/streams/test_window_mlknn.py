@@ -62,6 +62,29 @@ def test_equals_a_fresh_fit(seed, size, d, metric, forgetting, kind, smoothing):
     assert len(learner.rows_) == size
 
 
+@pytest.mark.parametrize("metric", ["euclidean", "cosine", "manhattan"])
+def test_sparse_rows_equal_a_fresh_fit(metric):
+    """Rows of few words, many of them at the same distance, while new words appear."""
+    rng = np.random.default_rng(2)
+    n, d, size = 160, 300, 40
+    X, Y = np.zeros((n, d)), (rng.random((n, 3)) < 0.4).astype(int)
+    for i, row in enumerate(X):
+        row[rng.integers(0, min(d, 30 + 4 * i), i % 7)] = rng.integers(1, 3)  # none at times
+    learner = WindowMLkNN(3, window_size=size, metric=metric)
+    for i in range(n):
+        seen = np.flatnonzero(X[: i + 1].any(axis=0))
+        words = {f"{j:03}": X[i, j] for j in np.flatnonzero(X[i])}
+        learner.predict_one(words)
+        learner.learn_one(words, dict(enumerate(Y[i].tolist())))
+        if i % 16 == 15:
+            order = [int(name) for name in learner.columns_]
+            assert sorted(order) == seen.tolist()
+            assert_fresh(learner, X[:, order], Y, X[i - 4 : i + 1, order])
+    assert learner.core_.is_sparse and learner.core_.points.shape[1] == 6
+    again = pickle.loads(pickle.dumps(learner))
+    assert_array_equal(again.predict_proba(X[:9, order]), learner.predict_proba(X[:9, order]))
+
+
 @pytest.mark.parametrize("scale", [1e-160, 1e-8, 1e140])
 def test_numbers_of_any_magnitude(scale):
     rng = np.random.default_rng(1)

@@ -236,3 +236,65 @@ def test_confidence_for_any_loss_and_too_few_instances():
     for risk in ("recall", "subset"):
         few = RiskControl(0.1, risk=risk, delta=0.1).fit(scores[:15], Y[:15])
         assert few.cut_ == -np.inf and few.risk_ == 0
+
+
+def betting_bound(losses, delta):
+    """The upper bound of proposition 5 of Bates et al., loss by loss."""
+    n = len(losses)
+
+    def capital(R):
+        total, most = 0.0, -np.inf
+        seen, squares, variance = 0.5, 0.25, 0.25
+        for i, x in enumerate(losses, 1):
+            stake = min(1.0, np.sqrt(2 * np.log(1 / delta) / (n * variance)))
+            total += np.log(1 - stake * (x - R))
+            most = max(most, total)
+            seen += x
+            squares += (x - seen / (i + 1)) ** 2
+            variance = squares / (i + 1)
+        return most - np.log(1 / delta)
+
+    if capital(1.0) < 0:
+        return 1.0
+    low, high = 0.0, 1.0
+    while high - low > 1e-10:
+        middle = (low + high) / 2
+        low, high = (middle, high) if capital(middle) < 0 else (low, middle)
+    return high
+
+
+@pytest.mark.parametrize("risk", ["recall", "subset", "misses"])
+@pytest.mark.parametrize("seed", range(4))
+def test_betting_is_its_twin(seed, risk):
+    scores, Y = problem(seed, n=60, levels=12)
+    alpha, delta = 0.3, 0.2
+    control = RiskControl(alpha, risk=risk, delta=delta, bound="betting").fit(scores, Y)
+    expected = np.ones(scores.shape, dtype=int)
+    for s in [*np.unique(scores), np.inf]:  # from the largest sets on
+        sets = (scores >= s).astype(int)
+        if betting_bound(loss(risk, Y, sets), delta) > alpha:
+            break
+        expected = sets
+    np.testing.assert_array_equal(control.predict(scores), expected)
+
+
+def test_betting_holds_and_is_tighter_where_losses_vary_little():
+    rng = np.random.default_rng(0)
+    broken, smaller = 0, []
+    p = rng.uniform(size=(20_000, 8))
+    Y_new = (rng.uniform(size=p.shape) < p).astype(int)
+    for _ in range(40):
+        scores = rng.uniform(size=(200, 8))
+        Y = (rng.uniform(size=scores.shape) < scores).astype(int)
+        bets, usual = (
+            RiskControl(0.1, risk="misses", delta=0.1, bound=bound).fit(scores, Y)
+            for bound in ("betting", "bentkus")
+        )
+        broken += ((Y_new == 1) & (p <= bets.cut_)).mean() > 0.1
+        smaller.append(bets.cut_ > usual.cut_)
+    assert broken <= 9 and np.mean(smaller) > 0.9
+    with pytest.raises(ValueError, match="bound must be 'bentkus' if risk is a callable"):
+        RiskControl(risk=lambda _, sets: sets[:, 0], delta=0.1, bound="betting").fit(scores, Y)
+    for few in (Y[:5], 0 * Y[:5]):
+        control = RiskControl(0.1, delta=0.1, bound="betting").fit(scores[:5], few)
+        assert control.cut_ == -np.inf and control.risk_ == 0

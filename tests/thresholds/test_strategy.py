@@ -54,6 +54,20 @@ def test_every_strategy_at_the_door(name):
     np.testing.assert_array_equal(as_csr.toarray(), predicted)
 
 
+WITH_UNIT = ("constant", "expected_f", "seen_sets")  # a given cut, or probabilities
+
+
+@pytest.mark.parametrize("name", [n for n in strategy_names() if n not in WITH_UNIT])
+def test_scores_up_to_the_largest_double(name):
+    """Sums and squares overflow, but a power of two changes no prediction."""
+    rng = np.random.default_rng(0)
+    scores, Y = rng.integers(-8, 9, (30, 4)) / 8 * 0.99, rng.integers(0, 2, (30, 4))
+    strategy = LinearThreshold(margin=0) if name == "linear" else get_strategy(name)
+    wanted = strategy.fit(scores, Y).predict(scores)
+    huge = np.ldexp(scores, 1024)
+    np.testing.assert_array_equal(strategy.fit(huge, Y).predict(huge), wanted)
+
+
 @pytest.mark.parametrize("name", [n for n in strategy_names() if n != "mcut"])
 def test_every_strategy_with_one_row_and_one_label(name):
     for y in (0, 1):

@@ -5,7 +5,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from plurilabel.metrics import COUNT_MEASURES
-from plurilabel.thresholds._sweep import best_size, cut_between, cut_keeping
+from plurilabel.thresholds._sweep import Chosen, best_size, cut_between, cut_keeping
 from tests.thresholds.cases import problems
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
@@ -29,6 +29,6 @@ def test_adjacent_floats_are_separated():
 @settings(deadline=None)
 def test_best_size_in_blocks(problem, block):
     scores, Y = problem
-    ordered, chosen = np.sort(scores[:, 0])[::-1], scores[Y[:, 0] == 1, 0]
+    ordered, chosen = np.sort(scores[:, 0])[::-1], Chosen(scores[Y[:, 0] == 1, 0])
     measure = COUNT_MEASURES["f1"]
     assert best_size(ordered, chosen, measure, block=block) == best_size(ordered, chosen, measure)

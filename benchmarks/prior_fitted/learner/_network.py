@@ -24,6 +24,15 @@ from benchmarks.prior_fitted.learner._weights import (
 )
 
 
+def attend_columns(packed: Tensor) -> Tensor:
+    """Attention of queries, keys and values (rows, columns, 3, heads, width).
+
+    Returns (rows, columns, heads * width). The training has kernels of its own for it.
+    """
+    query, key, value = packed.permute(2, 0, 3, 1, 4)
+    return F.scaled_dot_product_attention(query, key, value).transpose(1, 2).flatten(2)
+
+
 class Block(nn.Module):
     """Attention among columns, attention to known rows, and a small network for each cell.
 
@@ -35,6 +44,7 @@ class Block(nn.Module):
         super().__init__()
         width = size.width
         self.heads = size.heads
+        self.attend_columns = attend_columns
         self.columns = nn.Linear(width, 3 * width, bias=False)
         self.columns_out = nn.Linear(width, width, bias=False)
         self.rows = nn.Linear(width, width, bias=False)
@@ -54,15 +64,15 @@ class Block(nn.Module):
         """
         tables, n, _, width = x.shape
         head = (self.heads, width // self.heads)
-        y = self.columns(F.layer_norm(x, (width,))).view(tables * n, -1, 3, *head)
-        query, key, value = y.permute(2, 0, 3, 1, 4)
-        if answers:
-            query, x = query[:, :, -answers:], x[:, :, -answers:]
+        kind = self.columns.weight.dtype
+        y = self.columns(F.layer_norm(x, (width,)).to(kind)).view(tables * n, -1, 3, *head)
+        x = x[:, :, -answers:]
         c = x.shape[2]
-        y = F.scaled_dot_product_attention(query, key, value)
-        x = x + self.columns_out(y.transpose(1, 2).reshape(tables, n, c, width))
+        y = self.attend_columns(y)[:, -answers:].reshape(tables, n, c, width)
+        x = x + self.columns_out(y)
 
-        y = F.layer_norm(x, (width,)).transpose(1, 2).contiguous()  # (tables, columns, rows, ...)
+        y = F.layer_norm(x, (width,)).to(kind)
+        y = y.transpose(1, 2).contiguous()  # (tables, columns, rows, width)
         asked = y
         if answers:
             asked, x = y[:, :, n_known:], x[:, n_known:]
@@ -75,7 +85,7 @@ class Block(nn.Module):
         y = F.scaled_dot_product_attention(query, key, value, scale=sharp)
         y = y.transpose(1, 2).reshape(tables, c, n, width)
         x = x + self.rows_out(y).transpose(1, 2)
-        return x + self.down(F.gelu(self.up(F.layer_norm(x, (width,)))))
+        return x + self.down(F.gelu(self.up(F.layer_norm(x, (width,)).to(kind))))
 
 
 class Network(nn.Module):
@@ -122,11 +132,11 @@ class Network(nn.Module):
                 self.labels(told.to(kind)) + self.label_names(names[:, :, -q:]),
             ],
             2,
-        )
+        ).to(torch.promote_types(kind, torch.float32))  # sums of many small parts
         for block in self.blocks[:-1]:
             x = block(x, n_known)
         x = F.layer_norm(self.blocks[-1](x, n_known, answers=q), (self.size.width,))
-        return self.head(x).squeeze(-1).to(base.dtype) + base
+        return self.head(x.to(kind)).squeeze(-1).to(base.dtype) + base
 
 
 def base_logits(Y: Tensor) -> Tensor:

@@ -3,7 +3,8 @@
 A learner implements two hooks that trust what they get:
 
 ``_fit(X, Y)``
-    X is float64 or float32, dense or CSR; Y is 0/1 in int8, dense or CSR.
+    X is float64 or float32, dense or CSR; Y is 0/1 in int8, dense or CSR. A learner with
+    ``_learns_from_soft`` gets float64 if some labels are probabilities between 0 and 1.
 ``_scores(X)``
     returns an array (n, q), one score for each label.
 
@@ -33,6 +34,7 @@ from sklearn.utils.validation import (
     check_consistent_length,
     check_is_fitted,
     column_or_1d,
+    has_fit_parameter,
     validate_data,
 )
 
@@ -70,29 +72,16 @@ from plurilabel._core.labels import (
     sparse_or_as_is,
     tag_matrix,
 )
-from plurilabel._core.soft import is_soft, needs_copies, soft_copies
+from plurilabel._core.soft import is_soft, needs_copies, soft_copies, soft_or_hard
 from plurilabel._core.unknown import UnknownLabels, known_part
 from plurilabel._core.words import FRACTIONS, check_unicode
 
 __all__ = [
-    "CUTS",
-    "AllOrNothing",
-    "LabelMatrix",
-    "MultiLabelClassifier",
-    "NumberedNames",
-    "ProbabilisticClassifier",
-    "ScoringClassifier",
-    "WeightedFit",
-    "check_labels",
-    "check_scores",
-    "column_names",
-    "default_label_names",
-    "is_tags",
-    "names_or_default",
-    "refuse_masked",
-    "tag_matrix",
-    "validate_features",
-]
+    "CUTS", "AllOrNothing", "LabelMatrix", "MultiLabelClassifier", "NumberedNames",
+    "ProbabilisticClassifier", "ScoringClassifier", "WeightedFit", "check_labels",
+    "check_scores", "column_names", "default_label_names", "is_tags", "names_or_default",
+    "refuse_masked", "tag_matrix", "validate_features",
+]  # fmt: skip
 
 CUTS = {"predict_proba": 0.5, "decision_function": 0.0}
 """The score above which a label is predicted, by the method that gives the scores."""
@@ -121,22 +110,6 @@ class AllOrNothing:
     by an interrupt, all attributes are those from before the call: an object that was not fitted
     is still not fitted, and a fitted one predicts as before. For that to hold, these methods
     replace attributes instead of changing arrays or lists in place.
-
-    Examples
-    --------
-    >>> from plurilabel._core.base import AllOrNothing
-    >>> class Mean(AllOrNothing):
-    ...     def fit(self, x):
-    ...         self.n_ = len(x)
-    ...         self.mean_ = sum(x) / len(x)
-    >>> mean = Mean()
-    >>> mean.fit([1, 3])
-    >>> mean.fit([])
-    Traceback (most recent call last):
-    ...
-    ZeroDivisionError: division by zero
-    >>> mean.n_
-    2
     """
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -175,6 +148,7 @@ class MultiLabelClassifier(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
     """
 
     _learns_from_known: ClassVar[bool] = False  # then ``_fit`` gets UnknownLabels if some are not
+    _learns_from_soft: ClassVar[bool] = False  # then ``_fit`` gets probabilities as they are
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
     _fitted: ClassVar[Declared] = {
         "n_features_in_": count(optional=True),
@@ -194,7 +168,8 @@ class MultiLabelClassifier(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
         y : 0/1 matrix of shape (n, q), dense, sparse or a data frame; or 1-D classes
             Or a list or set of tags for each instance, which are then the labels, sorted by name;
             :func:`plurilabel.io.label_matrix` reads them from texts such as ``"sea;sun"``.
-            NaN, None and NA are unknown labels, for learners with ``accepts_unknown_labels``.
+            NaN, None and NA are unknown labels, for learners with ``accepts_unknown_labels``;
+            numbers between 0 and 1 are probabilities, for those with ``accepts_soft_labels``.
 
         Returns
         -------
@@ -254,7 +229,8 @@ class MultiLabelClassifier(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
         ----------
         X : array-like or sparse matrix of shape (n, d), or data frame
         y : true labels, as ``fit`` takes them
-            Unknown labels are ignored, and so are instances without any known label.
+            Unknown labels are ignored, and so are instances without any known label. With soft
+            labels, the score is the expected share.
         sample_weight : array-like of shape (n,), default=None
 
         Returns
@@ -266,12 +242,17 @@ class MultiLabelClassifier(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
         else:
             check_label_order(y, self.label_names_)
         y, unknown = known_part(y)
-        if unknown is None:
+        if unknown is None and not is_soft(y):
             return super().score(X, y, sample_weight)
-        unknown, some = dense(unknown), ~dense(unknown).all(axis=1)
-        right = ((dense(self.predict(X)) == dense(y)) | unknown).all(axis=1)
+        P = dense(y).astype(np.float64)
+        right = np.where(dense(self.predict(X)) == 1, P, 1 - P)
+        some: Any = np.ones(len(P), dtype=bool)
+        if unknown is not None:
+            some = ~dense(unknown).all(axis=1)
+            right[dense(unknown)] = 1
         weights = None if sample_weight is None else np.asarray(sample_weight)[some]
-        return float(np.average(right[some], weights=weights)) if some.any() else float("nan")
+        share = right.prod(axis=1)[some]
+        return float(np.average(share, weights=weights)) if some.any() else float("nan")
 
     # hooks -------------------------------------------------------------------------------
 
@@ -324,12 +305,7 @@ class MultiLabelClassifier(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
         filled, unknown = known_part(y)
         if unknown is not None and not self.accepts_unknown_labels:
             raise ValueError(_needs_all_labels(self, unknown))
-        if is_soft(y):
-            raise ValueError(
-                f"y must hold only 0 and 1, got numbers between them: {type(self).__name__} has "
-                "no sample_weight, by which plurilabel.datasets.soft_copies gives soft labels to "
-                "other learners"
-            )
+        self._refuse_soft(filled)
         Y = self._encode(filled, classes)
         check_consistent_length(X, Y)
         if unknown is None:
@@ -344,6 +320,18 @@ class MultiLabelClassifier(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
     def accepts_unknown_labels(self) -> bool:
         """Whether ``fit`` takes unknown labels: NaN, None, NA or UnknownLabels."""
         return self._learns_from_known
+
+    @property
+    def accepts_soft_labels(self) -> bool:
+        """Whether ``fit`` takes probabilities in place of 0 and 1."""
+        return self._learns_from_soft or has_fit_parameter(self, "sample_weight")  # by copies
+
+    def _refuse_soft(self, y: Any) -> None:
+        if not (self._learns_from_soft and self.accepts_soft_labels) and is_soft(y):
+            raise ValueError(
+                f"y must hold only 0 and 1 for {type(self).__name__}, got numbers between them: "
+                "cut them, as in y > 0.5, or use a learner with accepts_soft_labels"
+            )
 
     def _fit_inside(
         self, X: Any, Y: LabelMatrix, outer: MultiLabelClassifier | None = None, **params: Any
@@ -382,10 +370,10 @@ class MultiLabelClassifier(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
         refuse_masked(y, "y")
         if is_tags(y):
             y, names = tag_matrix(y)
-        flat = None if self.sparse_output_ else one_class_each(y)
+        flat = None if self.sparse_output_ or is_soft(y) else one_class_each(y)
         self.single_output_ = flat is not None
         if flat is None:
-            Y = check_labels(y, name="y")
+            Y = soft_or_hard(y, name="y")
             # as scikit-learn has them: the classes of a single label, the labels of several
             self.classes_ = np.arange(max(2, Y.shape[1]))
         else:
@@ -416,7 +404,8 @@ class MultiLabelClassifier(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
         y, unknown = known_part(y)
         if unknown is not None and not self.accepts_unknown_labels:
             raise ValueError(_needs_all_labels(self, unknown))
-        Y = check_labels(y, name="y")
+        self._refuse_soft(y)
+        Y = soft_or_hard(y, name="y")
         if Y.shape[1] != self.n_labels_:
             raise ValueError(f"y must have the {self.n_labels_} labels of fit, got {Y.shape[1]}")
         if names is not None and names != list(self.label_names_):

@@ -142,6 +142,14 @@ def _first_text(column: Any) -> int | None:
     return None
 
 
+def huge_numbers() -> Any:
+    """A context in which scikit-learn may check numbers near the largest double for NaN.
+
+    It does so by a sum, which may overflow on the way, with a warning.
+    """
+    return np.errstate(over="ignore", invalid="ignore")
+
+
 def canonical(matrix: Any) -> Any:
     """The matrix; if it is CSR or CSC with duplicate entries, a copy in which they are added up.
 

@@ -50,9 +50,9 @@ def numbers(*shape: Size, finite: bool = True, optional: bool = False) -> Fitted
     return Fitted(_check_numbers, shape, finite=finite, optional=optional)
 
 
-def labels(*shape: Size, optional: bool = False) -> Fitted:
-    """A matrix or array of 0 and 1, dense or sparse."""
-    return Fitted(_check_labels, shape, optional=optional)
+def labels(*shape: Size, optional: bool = False, soft: bool = False) -> Fitted:
+    """A matrix or array of 0 and 1, dense or sparse; ``soft``: or of numbers between them."""
+    return Fitted(_check_labels, shape, optional=optional, several=soft)
 
 
 def places(*shape: Size, below: Size, optional: bool = False) -> Fitted:
@@ -321,6 +321,10 @@ def _check_numbers(what: Fitted, value: Any, sizes: _Sizes) -> None:
 
 def _check_labels(what: Fitted, value: Any, sizes: _Sizes) -> None:
     entries = _entries(what, value, sizes, "0 and 1", "biuf")
+    if what.several and entries.dtype.kind == "f":
+        if not all(((part >= 0) & (part <= 1)).all() for part in in_blocks(entries)):
+            raise ValueError("between 0 and 1, got other numbers")
+        return
     if not all(((part == 0) | (part == 1)).all() for part in in_blocks(entries)):
         raise ValueError("0 and 1, got other numbers")
 

@@ -1,32 +1,32 @@
-"""Soft labels and weights of cells, as weighted copies of rows with labels of 0 and 1."""
+"""Soft labels: probabilities in place of 0 and 1, and the 0/1 labels that they stand for."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import check_consistent_length
 
-from plurilabel._core.blocks import dense, on_host
+from plurilabel._core.blocks import canonical, dense, on_host
 from plurilabel._core.compat import check_sample_weight, safe_indexing
-from plurilabel._core.labels import column_names
+from plurilabel._core.labels import LabelMatrix, check_labels, column_names
 from plurilabel._core.limits import check_size
-from plurilabel._core.unknown import UnknownLabels, known_part, number_matrix
+from plurilabel._core.unknown import UnknownLabels, known_part, number_matrix, unknown_cells
 
 
 def soft_copies(X: Any, y: Any, sample_weight: Any = None) -> tuple[Any, Any, Any]:
-    """Weighted copies of rows with hard labels, which weigh together what soft labels say.
+    """Replace rows with soft labels by weighted copies with labels of 0 and 1.
 
-    A label with probability p is there in copies that weigh p together, and not in those that
-    weigh 1 - p. The copies of a row are as few as possible: in the one that weighs least, all
-    labels are there that are more probable, so a row has at most one copy more than it has
-    different probabilities. Labels of a row are thus as dependent as their probabilities allow;
-    for learners that treat labels one by one it does not matter.
+    A label with probability p is present in copies with a total weight of p, and absent in copies
+    with a total weight of 1 - p. Each row gets as few copies as possible, at most one more than
+    it has distinct probabilities: a copy that has a label also has all labels that are more
+    probable. The labels of a row are thus as dependent as their probabilities allow, which makes
+    no difference to learners that treat labels one by one.
 
-    A row of which all labels are 0 or 1 stays as it is. Learners with ``sample_weight`` do this
-    by themselves.
+    Rows whose labels are all 0 or 1 are left as they are. Learners with ``sample_weight`` call
+    this function themselves.
 
     Parameters
     ----------
@@ -34,13 +34,13 @@ def soft_copies(X: Any, y: Any, sample_weight: Any = None) -> tuple[Any, Any, An
     y : matrix of shape (n, q), dense, sparse or a data frame
         Probabilities from 0 to 1; NaN where a label is unknown.
     sample_weight : array-like of shape (n,) or (n, q), default=None
-        Weights of rows, or of single labels: a label of weight 0 is unknown, and one that weighs
-        half as much as others of its row is unknown in copies that have half of the weight.
+        Weights of rows or of single labels. A label of weight 0 is unknown; one with half the
+        weight of the others in its row is unknown in copies with half of the row's weight.
 
     Returns
     -------
     X, y, sample_weight
-        Copies in the order of the rows. The labels are 0 and 1, NaN where they are unknown.
+        Copies in the order of the rows. Labels are 0 and 1, NaN where they are unknown.
 
     Examples
     --------
@@ -85,15 +85,80 @@ def is_soft(y: Any) -> bool:
     if isinstance(y, UnknownLabels):
         return is_soft(y.Y)
     if sparse.issparse(y):
-        values = y.tocsr().data if y.dtype.kind == "f" else None
+        values = canonical(y.tocsr()).data if y.dtype.kind == "f" else None
     else:
         values = number_matrix(on_host(y))
         if values is not None and values.dtype == object:
-            filled, unknown = known_part(values)
-            values = None if unknown is None else filled.astype(np.float64)
+            numbers = unknown_cells(values) is not None
+            values = known_part(values)[0].astype(np.float64) if numbers else None
     if values is None or values.dtype.kind != "f":
         return False
     return bool(((values > 0) & (values < 1)).any()) and not ((values < 0) | (values > 1)).any()
+
+
+def soft_or_hard(Y: Any, *, name: str = "Y") -> LabelMatrix:
+    """Labels as int8, or as float64 if some are between 0 and 1; dense or CSR."""
+    if not is_soft(Y):
+        return check_labels(Y, name=name)
+    if not sparse.issparse(Y):
+        return np.ascontiguousarray(on_host(Y), dtype=np.float64)
+    P = sparse.csr_array(Y, dtype=np.float64, copy=True)
+    P.sum_duplicates()
+    P.eliminate_zeros()
+    return P
+
+
+def harder(Y: LabelMatrix) -> LabelMatrix:
+    """Soft labels of which none is between 0 and 1 any more, as int8."""
+    return Y if Y.dtype.kind != "f" or is_soft(Y) else Y.astype(np.int8)
+
+
+_SETS, _CELLS = 256, 2**22  # most label sets of a row, and cells of all sets together
+
+
+class LabelSets(NamedTuple):
+    """Label sets with their probabilities, those of each row together."""
+
+    rows: NDArray[np.intp]
+    Y: NDArray[np.int8]
+    weights: NDArray[np.float64]
+
+    def expected(self, values: Any) -> NDArray[Any]:
+        """Expectation of a value of each set, by row."""
+        return np.bincount(self.rows, self.weights * values)
+
+
+def possible_sets(P: LabelMatrix) -> LabelSets:
+    """The label sets that soft labels of independent labels stand for.
+
+    A row with u labels between 0 and 1 has 2^u sets. If these are more than 256, or fewer if
+    there are many rows, it has that many equally probable draws instead, from a fixed seed and
+    stratified: each label is present in a share of them that is p up to rounding.
+    """
+    P = dense(P)
+    n, q = P.shape
+    most = int(np.clip(_CELLS // max(n * q, 1), 4, _SETS))
+    unsure = (P > 0) & (P < 1)
+    u = unsure.sum(axis=1)
+    exact = u <= np.log2(most)
+    size = np.where(exact, 2 ** np.minimum(u, 8), most)
+    rows = np.repeat(np.arange(n), size)
+    check_size(
+        "measures of soft labels", f"{n:,} rows and {q:,} labels", memory=40.0 * len(rows) * q,
+        instead="labels that are rounded to 0 or 1 where they are almost certain",
+    )  # fmt: skip
+    number = np.arange(len(rows)) - np.repeat(np.cumsum(size) - size, size)
+    bit = np.maximum(np.cumsum(unsure, axis=1) - 1, 0)  # which each unsure label has in a number
+    Y = np.where(unsure[rows], number[:, None] >> np.minimum(bit, 8)[rows] & 1, P[rows] == 1)
+    drawn, places = ~exact, np.flatnonzero(~exact[rows])
+    if len(places):
+        rng = np.random.default_rng(0)
+        shape = int(drawn.sum()), most, q
+        strata = rng.random(shape).argsort(axis=1) + rng.random(shape)
+        Y[places] = (strata < most * P[drawn][:, None]).reshape(-1, q)
+    weights = np.where(Y == 1, P[rows], 1 - P[rows]).prod(axis=1)
+    weights[places] = 1 / most
+    return LabelSets(rows, Y.astype(np.int8), weights)
 
 
 def _probabilities(y: Any) -> NDArray[np.float64]:
@@ -117,10 +182,10 @@ def _cell_weights(sample_weight: Any, P: Any, unknown: Any) -> NDArray[np.float6
     """Weights (n, q), 0 where a label is unknown."""
     if _are_of_cells(sample_weight):
         W = np.asarray(sample_weight, dtype=np.float64)
-        if W.shape != P.shape or not np.isfinite(W).all() or (W < 0).any():
+        if W.shape != P.shape or not np.isfinite(W).all() or (W < 0).any() or not W.any():
             raise ValueError(
-                f"sample_weight must be finite numbers, none below 0, of shape {P.shape[:1]} or "
-                f"{P.shape}, got shape {W.shape}"
+                f"sample_weight must be finite numbers, none below 0 and not all 0, of shape "
+                f"{P.shape[:1]} or {P.shape}, got shape {W.shape}"
             )
     else:
         W = np.repeat(check_sample_weight(sample_weight, P)[:, np.newaxis], P.shape[1], axis=1)

@@ -84,7 +84,7 @@ class UnknownLabels:
         Y = sparse.csr_array(Y)
         unknown = sparse.csr_array((np.isnan(Y.data), Y.indices, Y.indptr), Y.shape)
         filled = sparse.csr_array((np.nan_to_num(Y.data), Y.indices, Y.indptr), Y.shape)
-        return cls(filled.astype(np.int64), unknown)
+        return cls(filled, unknown)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -128,9 +128,7 @@ class UnknownLabels:
 
     def shares(self) -> NDArray[np.float64]:
         """The share of each label among its known values, (q,); 0 where none is known."""
-        present, unknown = (
-            np.asarray(part.sum(axis=0, dtype=np.int64)).ravel() for part in (self.Y, self.unknown)
-        )
+        present, unknown = (np.asarray(M.sum(axis=0)).ravel() for M in (self.Y, self.unknown))
         return present / np.maximum(len(self) - unknown, 1)
 
     def known_rows(self, label: int) -> NDArray[np.bool_]:
@@ -148,7 +146,7 @@ def known_part(Y: Any) -> tuple[Any, Any]:
         return (Y.Y, Y.unknown) if Y.n_unknown else (Y.Y, None)
     Y = on_host(Y)
     array = number_matrix(Y)
-    unknown = None if array is None else _is_unknown(array)
+    unknown = None if array is None else unknown_cells(array)
     if array is None or unknown is None or not unknown.any():
         return Y, None
     filled = array.copy()
@@ -169,7 +167,7 @@ def number_matrix(Y: Any) -> NDArray[Any] | None:
     return array if array.ndim == 2 and array.dtype.kind in "fO" else None
 
 
-def _is_unknown(array: NDArray[Any]) -> NDArray[np.bool_] | None:
+def unknown_cells(array: NDArray[Any]) -> NDArray[np.bool_] | None:
     """Which cells are unknown; None if the others do not hold numbers."""
     if array.dtype.kind == "f":
         return np.isnan(array)
@@ -196,9 +194,18 @@ def stack_labels(parts: list[Any]) -> Any:
 
 def takes_unknown_labels(estimator: Any) -> bool:
     """Whether an estimator, or the last step of a pipeline, learns from known labels."""
+    return bool(getattr(_last_step(estimator), "accepts_unknown_labels", False))
+
+
+def takes_soft_labels(estimator: Any) -> bool:
+    """Whether an estimator, or the last step of a pipeline, learns from probabilities."""
+    return bool(getattr(_last_step(estimator), "accepts_soft_labels", False))
+
+
+def _last_step(estimator: Any) -> Any:
     while isinstance(steps := getattr(estimator, "steps", None), list) and steps:
         estimator = steps[-1][1]
-    return bool(getattr(estimator, "accepts_unknown_labels", False))
+    return estimator
 
 
 def cell_weights(
@@ -210,7 +217,7 @@ def cell_weights(
     them as much as before; one that no known instance has, or that all have, stays as it is.
     Unknown labels are not counted.
     """
-    has = dense(Y).astype(bool)
+    has = dense(Y).astype(np.float64)
     if isinstance(label_weight, str):
         weight = np.ones(len(has)) if sample_weight is None else np.asarray(sample_weight)
         total = weight @ (np.ones(has.shape) if unknown is None else ~dense(unknown))
@@ -221,7 +228,7 @@ def cell_weights(
             np.divide(total, 2 * part, out=np.ones(len(total)), where=varies)
             for part in (present, absent)
         ]
-        return np.where(has, *each)
+        return has * each[0] + (1 - has) * each[1]
     given = np.asarray(label_weight, dtype=np.float64)
     if given.shape != has.shape[1:] or not np.isfinite(given).all() or (given < 0).any():
         raise ValueError(

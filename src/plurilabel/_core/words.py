@@ -19,8 +19,8 @@ NO_YES = {"0": 0, "1": 1, "false": 0, "true": 1, "no": 0, "yes": 1, "n": 0, "y":
 
 
 FRACTIONS = (
-    "fractions are not labels: cut them, as in y >= 0.5, give probabilities to a learner with "
-    "sample_weight in Python, or learn grades and degrees with plurilabel.graded"
+    "fractions are not labels: cut them, as in y >= 0.5, give a matrix of probabilities to a "
+    "learner with accepts_soft_labels, or learn grades and degrees with plurilabel.graded"
 )
 """What to do with numbers between 0 and 1 in the place of labels."""
 

@@ -6,7 +6,7 @@ import sys
 
 
 def main() -> None:
-    """Run the command line; say how to install it where its libraries are missing."""
+    """Run the command line, or explain how to install it."""
     try:
         from plurilabel.cli._main import plurilabel
     except ImportError as error:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from plurilabel.cli import _output as ui
 from plurilabel.cli._data import (
     check_names,
     data_options,
@@ -16,15 +17,6 @@ from plurilabel.cli._data import (
     list_option,
     names_in,
     reader_options,
-)
-from plurilabel.cli._output import (
-    about_option,
-    command_line,
-    console,
-    echo,
-    print_json,
-    print_table,
-    say,
 )
 from plurilabel.cli._progress import ComparisonProgress
 
@@ -54,36 +46,33 @@ TO_COMPARE = ("repeats", "out", "n_jobs", "time_limit", "random_state", "retry",
 @click.argument("data", metavar="NAME|FILE...", nargs=-1, required=True)
 @list_option(
     "--learners", metavar="LEARNERS",
-    help='Learners with commas between them, such as "MLkNN(n_neighbors=7), '
-    'StandardScaler | MLkNN, RAkEL(labelset_size=3)"; a list of values is searched inside each '
+    help='Learners separated by commas, such as "MLkNN(n_neighbors=7), '
+    'StandardScaler | MLkNN, RAkEL(labelset_size=3)". A list of values is searched inside each '
     'training part: "MLkNN(n_neighbors=[5, 10, 20])". name=LEARNER gives a name. Missing values '
-    "are filled in, but features are scaled only where a learner says so.  "
-    "[default: a handful of different kinds]",
+    "are imputed, but features are only scaled if a learner says so.  "
+    "[default: one of each kind]",
 )  # fmt: skip
 @option(
     "--cv", default="holdout", metavar="holdout|FOLDS",
-    help="The published split (else a stratified one), or a number of stratified folds.",
+    help="The published split (or a stratified one), or a number of stratified folds.",
 )  # fmt: skip
-@option("--repeats", type=click.IntRange(1), default=1, help="How often, with other folds.")
-@list_option("--measures", metavar="NAMES", help="Measures with commas between them; else all.")
-@option("--search-measure", default="f1", help="The measure that searches for parameters go by.")
+@option("--repeats", type=click.IntRange(1), default=1, help="Repetitions with other folds.")
+@list_option("--measures", metavar="NAMES", help="Measures separated by commas; by default all.")
+@option("--search-measure", default="f1", help="The measure of parameter searches.")
 @option(
     "--out", type=click.Path(file_okay=False, path_type=Path), default=Path("out"),
-    help="Folder for the results; what is finished there is not run again.",
+    help="Folder for the results; finished ones are not run again.",
 )  # fmt: skip
-@option("--jobs", "n_jobs", type=int, default=1, help="Processes; -1 for all cores.")
+@option("--jobs", "n_jobs", type=int, default=1, help="Number of processes; -1 for all cores.")
 @option(
     "--time-limit", type=click.FloatRange(0, min_open=True), metavar="SECONDS",
-    help="For each learner and split.",
+    help="Limit for each learner and split.",
 )  # fmt: skip
-@option(
-    "--seed", "random_state", type=click.IntRange(0), default=0,
-    help="Of folds and learners.",
-)  # fmt: skip
-@flag("--retry", help="Run again what failed in an earlier run.")
-@flag("--fresh", help="Run everything again, and replace what is there.")
+@ui.seed_option
+@flag("--retry", help="Repeat runs that failed.")
+@flag("--fresh", help="Repeat all runs and replace the results.")
 @option("--report/--no-report", default=True, help="Write the report.")
-@flag("--json", "as_json", help="Print the means as JSON.")
+@ui.json_option
 @data_options
 @click.pass_context
 def compare(
@@ -99,9 +88,9 @@ def compare(
 ) -> None:
     """Compare learners on datasets.
 
-    Every learner is trained and tested on every split of every dataset. Each result is written
-    at once: the same command continues where it was stopped. A learner that fails or takes too
-    long does not stop the others. The exit status is 1 if any failed.
+    Every learner is fitted and tested on every split of every dataset. Results are written
+    immediately, so that the same command continues an interrupted comparison. A learner that fails
+    or exceeds the time limit does not stop the others; the exit status is then 1.
 
     \b
     plurilabel compare emotions scene --learners "MLkNN, RAkEL" --cv 10 --jobs 2
@@ -109,7 +98,7 @@ def compare(
     """
     passed = {name: options.pop(name) for name in TO_COMPARE}
     check_names(measures, learners)
-    # options for reading are for the files only, if there are any
+    # options for reading apply only to files, if there are any
     only_names = all([is_standard(one) for one in data])
     tables = [
         find(one, encode=False, **(options if only_names or not is_standard(one) else {}))
@@ -126,21 +115,21 @@ def compare(
                 tables,
                 progress=progress,
                 words=words,
-                command=command_line(ctx, data, IDLE),
+                command=ui.command_line(ctx, data, IDLE),
                 **plan,
                 **passed,
             )
     except KeyboardInterrupt:
         out = passed["out"]
-        echo(f"Stopped. What is finished is in {out}; the same command continues.", err=True)
+        ui.echo(f"Stopped. Finished results are in {out}; the same command continues.", err=True)
         ctx.exit(130)
     if not as_json:
         show(results, plan["measures"])
     show_failures(results)
     files = evaluation.write_report(results, passed["out"]) if report else {}
-    say(*(f"Wrote {path}" for path in files.values()), as_json=as_json)
+    ui.say(*(f"Wrote {path}" for path in files.values()), as_json=as_json)
     if as_json:
-        print_json(as_dict(results, files))
+        ui.print_json(as_dict(results, files))
     if results.failures():
         ctx.exit(1)
 
@@ -152,18 +141,18 @@ def _plan(
     measures: list[str] | None,
     search_measure: str,
 ) -> dict[str, Any]:
-    """Learners, folds and measures, or an error that names the option."""
+    """Learners, folds and measures; errors name the option."""
     from plurilabel.learners import make_learners
     from plurilabel.metrics import get_scorer
     from plurilabel.metrics.shared import check_measures
 
-    with about_option("--cv"):
+    with ui.about_option("--cv"):
         folds = _folds(cv)
-    with about_option("--measures"):
+    with ui.about_option("--measures"):
         wanted = None if measures is None else check_measures(names_in(measures))
-    with about_option("--search-measure"):
+    with ui.about_option("--search-measure"):
         get_scorer(search_measure)
-    with about_option("--learners"):
+    with ui.about_option("--learners"):
         chosen: Any = default_learners(tables)
         if learners is not None:
             chosen = make_learners(", ".join(learners), measure=search_measure)
@@ -180,7 +169,7 @@ def _folds(cv: str) -> str | int:
 
 
 def default_learners(tables: list[Dataset]) -> dict[str, str]:
-    """A learner of each kind, with what the data need before it."""
+    """A learner of each kind, with the preprocessing that the data need."""
     first = "SimpleImputer | " if any(map(_has_gaps, tables)) else ""
     scaler = "MaxAbsScaler" if any(map(_is_sparse, tables)) else "StandardScaler"
     scaled = {f"{name}, scaled": f"{first}{scaler} | {name}" for name in ("MLkNN", "IBLRML")}
@@ -189,7 +178,7 @@ def default_learners(tables: list[Dataset]) -> dict[str, str]:
 
 
 def _ready(learner: Any, tables: list[Dataset]) -> Any:
-    """A learner with what it needs to be fitted at all, as ``fit`` does it."""
+    """Add the preprocessing that a learner needs, as ``fit`` does."""
     from sklearn.pipeline import make_pipeline
 
     from plurilabel.io.shared import imputer, uncentred
@@ -203,7 +192,7 @@ def _ready(learner: Any, tables: list[Dataset]) -> Any:
 
 
 def _has_gaps(data: Dataset) -> bool:
-    """Whether values are missing that no encoder of a table fills in."""
+    """Whether values are missing that no table encoder imputes."""
     from plurilabel._core.blocks import has_missing
 
     return not data.kinds and bool(has_missing(data.X))
@@ -217,40 +206,39 @@ def _is_sparse(data: Dataset) -> bool:
 
 
 def show(results: Results, measures: list[str] | None = None, *, room: int | None = None) -> None:
-    """A table for each dataset: means and deviations, the best in bold and with a star.
+    """Print a table for each dataset: means and deviations, the best in bold and with a star.
 
-    If the room (by default the terminal's) is too small, the deviations are left out, and then
-    the last measures.
+    If they exceed ``room`` (by default the width of the terminal), the deviations and then the
+    last measures are left out.
     """
-    room = console().width if room is None else room
+    room = ui.console().width if room is None else room
     names = measures or [name for name in SHOWN if name in results.measures]
-    spread = any(cell["repeat"] or cell["fold"] for cell in results.cells)
-    tables = _tables(results, names, spread)
-    if spread and max(map(_width, tables), default=0) > room:
-        spread, tables = False, _tables(results, names, False)
+    several = any(cell["repeat"] or cell["fold"] for cell in results.cells)
+    for spread in (several, False):
+        tables = [_columns(results, i, names, spread) for i in range(len(results.datasets))]
+        if max(map(_width, tables), default=0) <= room:
+            break
     for dataset, columns in zip(results.datasets, tables):
         while _width(columns) > room and len(columns) > 3:
             del columns[-2]  # the last measure; times come after it
         _print(results, dataset, columns)
-    say("* best in its column" + (", ± standard deviation over the splits" if spread else ""))
+    ui.say("* best in its column" + (", ± standard deviation over the splits" if spread else ""))
 
 
 def _print(results: Results, dataset: str, columns: list[list[str]]) -> None:
+    from rich.text import Text
+
     split = results.plan["datasets"][dataset]["split"]
     repeats = results.plan["protocol"]["repeats"]
     times = "" if repeats == 1 else f", {repeats} times"
     head, *rows = zip(*columns)
-    styled = [[_styled(cell) for cell in row] for row in rows]
-    print_table(head, styled, title=f"{dataset}: {split}{times}")
-    echo()
-
-
-def _tables(results: Results, measures: list[str], spread: bool) -> list[list[list[str]]]:
-    return [_columns(results, i, measures, spread) for i in range(len(results.datasets))]
+    styled = [[Text(cell, "bold" if cell.endswith("*") else "") for cell in row] for row in rows]
+    ui.print_table(head, styled, title=f"{dataset}: {split}{times}")
+    ui.echo()
 
 
 def _columns(results: Results, i: int, measures: list[str], spread: bool) -> list[list[str]]:
-    """Learners, measures and seconds on a dataset, each with its title first."""
+    """Columns of learners, measures and seconds for a dataset, each with its title first."""
     shown = [_measure_column(results, i, measure, spread) for measure in measures]
     seconds = ["-" if cost != cost else f"{cost:.1f}" for cost in results.seconds()[i]]
     return [["learner", *results.learners], *shown, ["sec", *seconds]]
@@ -276,27 +264,21 @@ def _width(columns: list[list[str]]) -> int:
     return sum(2 + max(map(len, column)) for column in columns) - 2
 
 
-def _styled(cell: str) -> Any:
-    from rich.text import Text
-
-    return Text(cell, style="bold" if cell.endswith("*") else "")
-
-
 def show_failures(results: Results) -> None:
-    """Print the errors, a sentence for each learner, dataset and reason."""
+    """Print a line for each learner, dataset and error."""
     counts: dict[tuple[str, str, str], int] = {}
     for cell in results.failures():
         what = (cell["learner"], cell["dataset"], cell["error"])
         counts[what] = counts.get(what, 0) + 1
     for (learner, dataset, error), count in counts.items():
         times = f" in {count} splits" if count > 1 else ""
-        echo(f"{learner} failed on {dataset}{times}: {error}", err=True)
+        ui.echo(f"{learner} failed on {dataset}{times}: {error}", err=True)
     if counts:
-        echo("--retry runs them again.", err=True)
+        ui.echo("Use --retry to repeat them.", err=True)
 
 
 def as_dict(results: Results, files: dict[str, Path]) -> dict[str, Any]:
-    """The figures as JSON takes them."""
+    """The results, for JSON."""
 
     def table(values: Any) -> dict[str, dict[str, float]]:
         return {

@@ -1,4 +1,4 @@
-"""Options of a command in a file: read from TOML or from a model, and written as TOML."""
+"""Read options of a command from TOML or from a model, and write them as TOML."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from plurilabel._core.words import similar
 from plurilabel.cli._output import UsageError, fail, no_file
 
 LEFT_OUT = ("config", "save_config", "out", "force", "quiet", "as_json", "track", "report")
-"""Options that say nothing about the model."""
+"""Options that do not affect the model."""
 
 
 def config_option(command: Any) -> Any:
-    """``--config``, whose values hold where the command line gives none; ``--save-config``."""
+    """Add ``--config``, which sets defaults of other options, and ``--save-config``."""
     read = click.option(
         "--config", type=click.Path(path_type=Path), metavar="FILE", is_eager=True,
         expose_value=False, callback=_use,
-        help="Take data and options from a .toml file, or from a model that fit has saved. "
+        help="Read data and options from a .toml file, or from a model saved by fit. "
         "Command-line options take precedence.",
     )  # fmt: skip
     write = click.option(
         "--save-config",
         type=click.Path(path_type=Path),
         metavar="FILE.toml",
-        help="Write data and options of this run here. The model keeps them, too.",
+        help="Write data and options of this run to a file. The model stores them, too.",
     )
     return read(write(command))
 
@@ -42,23 +42,16 @@ def _use(ctx: click.Context, _: click.Parameter, path: Path | None) -> None:
         fail(no_file(path))
     given = _from_model(path) if path.suffix.lower() == ".skops" else _from_toml(path)
     known = {_key(parameter): parameter for parameter in ctx.command.params}
-    for key in given:
+    found = dict(ctx.default_map or {})
+    for key, value in given.items():
         name = key.replace("-", "_")
         if name not in known or name in ("config", "save_config"):
             close = similar(name, list(known))
             hint = "" if close is None else f"; did you mean {close}?"
-            raise UsageError(f"{path}: there is no option {key!r}{hint}")
-    values = {known[key.replace("-", "_")].name: value for key, value in given.items()}
-    several = {
-        p.name for p in ctx.command.params if p.nargs == -1 or getattr(p, "multiple", False)
-    }
-    ctx.default_map = {
-        **(ctx.default_map or {}),
-        **{
-            str(name): [value] if name in several and isinstance(value, str) else value
-            for name, value in values.items()
-        },
-    }
+            raise UsageError(f"{path}: unknown option {key!r}{hint}")
+        several = known[name].nargs == -1 or getattr(known[name], "multiple", False)
+        found[str(known[name].name)] = [value] if several and isinstance(value, str) else value
+    ctx.default_map = found
 
 
 def _from_toml(path: Path) -> dict[str, Any]:
@@ -69,23 +62,23 @@ def _from_toml(path: Path) -> dict[str, Any]:
 
 
 def _from_model(path: Path) -> dict[str, Any]:
-    """The options that a model keeps, without loading it."""
+    """The options stored in a model, which is not loaded."""
     try:
         with zipfile.ZipFile(path) as archive:
             about = json.loads(archive.read("plurilabel.json"))
         return dict(about["notes"]["options"])
     except (zipfile.BadZipFile, KeyError, TypeError, ValueError):
-        raise UsageError(f"{path} keeps no options: `plurilabel fit` did not save it") from None
+        raise UsageError(f"{path} has no options: it was not saved by `plurilabel fit`") from None
 
 
 def _key(parameter: click.Parameter) -> str:
-    """The name of an option as one writes it, such as ``time_limit`` or ``seed``."""
+    """The name of an option, such as ``time_limit`` or ``seed``."""
     longest = max(parameter.opts, key=len)
     return longest.lstrip("-").replace("-", "_")
 
 
 def options_of(ctx: click.Context) -> dict[str, Any]:
-    """Data and options that were given, by the names that a file has."""
+    """Data and options that were given, by name."""
     given = {}
     for parameter in ctx.command.params:
         name = str(parameter.name)
@@ -99,7 +92,7 @@ def options_of(ctx: click.Context) -> dict[str, Any]:
 
 
 def as_toml(options: dict[str, Any]) -> str:
-    """Options as TOML: texts, numbers, truths, and lists of texts."""
-    # the strings of JSON are those of TOML, but for DEL
+    """Write options as TOML: strings, numbers, booleans and lists of strings."""
+    # strings are the same in JSON and TOML, except for DEL
     lines = (f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in options.items())
     return "".join(f"{line}\n" for line in lines).replace("\x7f", "\\u007f")

@@ -48,6 +48,12 @@ empty_labels_option = click.option(
 )
 
 
+soft_option = click.option(
+    "--soft", is_flag=True,
+    help="Labels may be probabilities: columns of fractions, or tags such as joy:0.7.",
+)  # fmt: skip
+
+
 sheet_option = click.option("--sheet", metavar="NAME", help="Sheet of an Excel file.")
 
 
@@ -136,6 +142,7 @@ def data_options(command: Decorated) -> Decorated:
             "--text", metavar="COLUMNS", help="Columns that are text, where that is not detected."
         ),
         empty_labels_option,
+        soft_option,
         click.option("--tag-sep", metavar="TEXT", help="What separates the tags in one cell."),
         list_option(
             "--labels", metavar="COLUMNS",
@@ -168,6 +175,7 @@ def reader_options(
     labels: Names = None,
     tag_sep: str | None = None,
     empty_labels: str | None = None,
+    soft: bool = False,
     text: Names = None,
     categorical: Names = None,
     features: Names = None,
@@ -190,6 +198,7 @@ def reader_options(
     options = {
         "tag_sep": tag_sep,
         "empty_labels": empty_labels,
+        "soft": soft or None,
         "text": names_in(text),
         "categorical": names_in(categorical),
         "features": names_in(features),

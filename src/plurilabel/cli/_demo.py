@@ -15,7 +15,7 @@ from plurilabel.cli._serve import serve
 
 NAME = "plurilabel"
 
-# a choice of each kind, by the name shown
+# by the name to show
 LEARNERS = {
     "BRkNN": "BRkNN(7)",
     "ML-kNN": "MLkNN(7)",
@@ -40,19 +40,19 @@ LEARNERS = {
 )  # fmt: skip
 @click.option(
     "--serve", "serves", is_flag=True,
-    help="Open the page of a model of these data instead, to look, ask why and correct.",
+    help="Instead, open the page of a model, to view, explain and correct its predictions.",
 )  # fmt: skip
 @click.option(
     "--port", type=click.IntRange(0, 65535), default=8000, show_default=True,
-    help="With --serve, the port to listen on; 0 for any that is free.",
+    help="Port to listen on with --serve; 0 for any free port.",
 )  # fmt: skip
 @click.pass_context
 def demo(ctx: click.Context, out: Path, serves: bool, port: int) -> None:
-    """Compare the learners on the embedded data.
+    """Compare learners on the bundled data.
 
-    This is what `make run` does: a table, and files in a folder. Among them is a model of two
-    thirds of the data; with --serve it is served, the other rows wait to be labelled, and the
-    page opens in a browser.
+    Prints a table and writes a report, as `make run` does, along with a model of two thirds of the
+    data. With --serve, that model is served, with the other rows to be labeled, and the page opens
+    in a browser.
     """
     from plurilabel import datasets, evaluation
 
@@ -83,11 +83,11 @@ def demo(ctx: click.Context, out: Path, serves: bool, port: int) -> None:
         echo(f"Wrote {path}")
     command = Path(sys.argv[0])
     program = str(command) if command.name == "plurilabel" and ".venv" in str(command) else NAME
-    echo(f"See the model in a browser, ask why and correct it: {program} demo --serve --out {out}")
+    echo(f"View, explain and correct the model in a browser: {program} demo --serve --out {out}")
 
 
 def _saved(out: Path) -> tuple[Path, Path]:
-    """A model of two thirds of the digits and a table of the others, made unless it is there."""
+    """A model of two thirds of the digits and a table of the others, created if necessary."""
     from plurilabel import MLkNN, datasets
     from plurilabel.model_selection import stratified_split
     from plurilabel.models import save_model

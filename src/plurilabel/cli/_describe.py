@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
+from plurilabel.cli import _output as ui
 from plurilabel.cli._data import data_options, find
-from plurilabel.cli._output import check_output, echo, force_option, print_json
 
 
 @click.command()
@@ -16,15 +16,17 @@ from plurilabel.cli._output import check_output, echo, force_option, print_json
 @data_options
 @click.option(
     "--top", type=click.IntRange(0), default=10, show_default=True,
-    help="Labels and label sets to show.",
+    help="Number of labels and label sets to show.",
 )  # fmt: skip
-@click.option("--plot", type=click.Path(path_type=Path), help="Draw frequencies and pairs here.")
-@force_option
-@click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
+@click.option(
+    "--plot", type=click.Path(path_type=Path), help="Plot label frequencies and pairs to a file."
+)
+@ui.force_option
+@ui.json_option
 def describe(
     data: str, top: int, plot: Path | None, force: bool, as_json: bool, **reading: Any
 ) -> None:
-    """Show what is in a dataset.
+    """Describe a dataset.
 
     NAME is a standard dataset such as digits or yeast; FILE ends in .arff, .csv, .tsv, .parquet,
     .json, .jsonl, .svm or .txt (extreme classification), with or without .gz.
@@ -35,15 +37,17 @@ def describe(
       plurilabel describe films.csv --labels tags --plot films.png
     """
     if plot:
-        check_output(plot, data, suffixes=(".png", ".svg", ".pdf"), option="--plot", force=force)
+        ui.check_output(
+            plot, data, suffixes=(".png", ".svg", ".pdf"), option="--plot", force=force
+        )
     loaded = find(data, **reading)
     from plurilabel import datasets
 
     description = datasets.describe(loaded)
     if as_json:
-        print_json(description.to_dict(top))
+        ui.print_json(description.to_dict(top))
     else:
-        echo(description.summary(top))
+        ui.echo(description.summary(top))
     if plot:
         datasets.plot_description(description, plot)
-        echo(f"Wrote {plot}", err=True)
+        ui.echo(f"Wrote {plot}", err=True)

@@ -8,8 +8,8 @@ from time import monotonic
 import click
 
 from plurilabel._core.words import counted, file_size
+from plurilabel.cli import _output as ui
 from plurilabel.cli._data import check_encoder, names_in
-from plurilabel.cli._output import check_file, check_output, force_option, say
 from plurilabel.cli._progress import Steps
 
 
@@ -18,30 +18,29 @@ from plurilabel.cli._progress import Steps
 @click.option("--text", "columns", required=True, metavar="COLUMN", help="Column of text.")
 @click.option(
     "--encoder", default="static", show_default=True, metavar="NAME",
-    help="static for word vectors that work offline, or a folder or name of a model of model2vec "
-    "or sentence-transformers.",
+    help="static for bundled word vectors, or the folder or name of a model of model2vec or "
+    "sentence-transformers.",
 )  # fmt: skip
 @click.option(
     "--cache", metavar="FOLDER",
-    help="Keep the vectors of transformers here: no text is encoded twice, and what was "
-    "interrupted goes on where it stopped.",
+    help="Cache for the vectors of transformers: no text is encoded twice, and an interrupted "
+    "run can be continued.",
 )  # fmt: skip
-@click.option(
-    "-o", "--out", required=True, type=click.Path(path_type=Path), metavar="FILE.parquet",
-    help="File for the table, with the vectors as a further column.",
+@ui.file_option(
+    "-o", "--out", required=True, metavar="FILE.parquet",
+    help="Output file: the table with a column of vectors.",
 )  # fmt: skip
 @click.option("--name", default="vector", show_default=True, help="Name of the new column.")
-@click.option("--quiet", "-q", is_flag=True, help="Do not report progress.")
-@force_option
+@ui.quiet_option
+@ui.force_option
 def embed(
     data: str, columns: str, encoder: str, cache: str | None, out: Path, name: str, quiet: bool,
     force: bool,
 ) -> None:  # fmt: skip
     """Encode a column of text as vectors.
 
-    Writes the table with the column of text replaced by a column of lists of numbers, which every
-    command reads as features. Vectors from an API are made in Python with
-    plurilabel.FunctionEncoder.
+    The column of text is replaced by a column of lists of numbers, which all commands read as
+    features. For vectors from an API, use plurilabel.FunctionEncoder in Python.
 
     \b
     Examples:
@@ -50,9 +49,9 @@ def embed(
           --cache vectors -o mails.parquet
       plurilabel fit mails.parquet --labels topics -o mails.skops
     """
-    check_output(out, data, suffixes=(".parquet",), option="--out", force=force)
+    ui.check_output(out, data, suffixes=(".parquet",), option="--out", force=force)
     check_encoder(encoder)
-    check_file(data)
+    ui.check_file(data)
     (column,) = names_in(columns) or [""]
     from plurilabel import io
     from plurilabel.text import make_encoder
@@ -67,4 +66,4 @@ def embed(
         found = make_encoder(encoder, cache=cache, progress=tick)
         n, d = io.embed_table(data, column, out, encoder=found, name=name)
     size = file_size(out.stat().st_size)
-    say(f"Wrote {out} ({counted(n, 'row')}, {counted(d, 'dimension')}, {size})")
+    ui.say(f"Wrote {out} ({counted(n, 'row')}, {counted(d, 'dimension')}, {size})")

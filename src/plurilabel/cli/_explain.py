@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import click
 
 from plurilabel._core.words import listed, similar
-from plurilabel.cli._data import list_option, names_in, read_rows, rows_options
-from plurilabel.cli._output import UsageError, check_file, echo, print_json, print_table, say
+from plurilabel.cli import _output as ui
+from plurilabel.cli._data import list_option, names_in, rows_options
+from plurilabel.cli._predict import load_rows
 
 
 @click.command()
 @click.argument("model", metavar="MODEL")
 @click.argument("data", metavar="NAME|FILE")
-@list_option("--row", metavar="NUMBERS", help="Rows to explain, counted from 0; else the first 3.")
+@list_option(
+    "--row", metavar="NUMBERS", help="Rows to explain, counted from 0; by default the first 3."
+)
 @list_option("--label", metavar="LABELS", help="Labels to explain; by default the predicted ones.")
 @click.option(
-    "--top", type=click.IntRange(1), default=5, show_default=True, help="Parts for each label."
+    "--top",
+    type=click.IntRange(1),
+    default=5,
+    show_default=True,
+    help="Number of contributions per label.",
 )
 @rows_options
-@click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
+@ui.json_option
 def explain(
     model: str,
     data: str,
@@ -32,44 +40,24 @@ def explain(
 ) -> None:
     """Explain the predicted labels of rows.
 
-    FILE has the columns that the model was learned from, as for predict.
+    FILE has the columns that the model was trained on, as for predict.
 
     \b
     Examples:
       plurilabel explain films.skops new.csv
       plurilabel explain films.skops new.csv --row 7 --label comedy --top 10
     """
-    check_file(model)
     wanted = names_in(row)
     if wanted is not None and not all(one.isdecimal() for one in wanted):
-        raise UsageError(f"--row must be numbers from 0, got {', '.join(wanted)}")
-    from plurilabel._core.compat import safe_indexing
-    from plurilabel.models import load_model
-
-    loaded = load_model(model)
-    names, chosen = list(loaded.label_names), names_in(label)
-    if chosen and (unknown := [name for name in chosen if name not in names]):
-        close = similar(unknown[0], names)
-        hint = f"did you mean {close}?" if close else f"there are {listed(names, 10)}"
-        raise UsageError(f"--label: the model has no label {unknown[0]!r}; {hint}")
-    rows = read_rows(loaded, data, **reading)
-    for remark in rows.remarks:
-        say(f"Note: {remark}", as_json=True)
-    n = rows.X.shape[0]
+        raise ui.UsageError(f"--row must be row numbers, got {', '.join(wanted)}")
+    loaded, rows = load_rows(model, data, **reading)
+    chosen, n = _chosen(names_in(label), loaded.label_names), rows.X.shape[0]
     numbers = list(range(min(n, 3))) if wanted is None else [int(one) for one in wanted]
     if (last := max(numbers)) >= n:
-        raise UsageError(f"--row must be below the number of rows, {n:,}, got {last:,}")
-    X = safe_indexing(rows.X, numbers)
-    found: list[dict[str, Any]] = []
-    for number, labels, why in zip(numbers, loaded.label_sets(X), loaded.explanations(X)):
-        lines = [
-            {"label": one, "score": float(why.scores[j]), "parts": dict(why.top(j, top))}
-            for j, one in sorted(enumerate(names), key=lambda pair: -why.scores[pair[0]])
-            if one in (chosen or labels or names)
-        ]
-        found.append({"row": number, "predicted": labels, "labels": lines})
+        raise ui.UsageError(f"--row must be below the number of rows, {n:,}, got {last:,}")
+    found = _explained(loaded, rows.X, numbers, chosen, top)
     if as_json:
-        print_json({"rows": found})
+        ui.print_json({"rows": found})
         return
     for one in found:
         table = [
@@ -81,6 +69,30 @@ def explain(
             for line in one["labels"]
         ]
         title = f"Row {one['row']}: {', '.join(one['predicted']) or 'no label'}"
-        columns = ["label", "score", "what adds to it"]
-        print_table(columns, table, title=title, texts=columns)
-        echo()
+        columns = ["label", "score", "contributions"]
+        ui.print_table(columns, table, title=title, texts=columns)
+        ui.echo()
+
+
+def _chosen(chosen: list[str] | None, names: Sequence[str]) -> list[str] | None:
+    if chosen and (unknown := [name for name in chosen if name not in names]):
+        close = similar(unknown[0], names)
+        hint = f"did you mean {close}?" if close else f"choose from {listed(names, 10)}"
+        raise ui.UsageError(f"--label: the model has no label {unknown[0]!r}; {hint}")
+    return chosen
+
+
+def _explained(model: Any, X: Any, numbers: list[int], chosen: Any, top: int) -> list[Any]:
+    """The contributions to the scores of rows, by label, the highest score first."""
+    from plurilabel._core.compat import safe_indexing
+
+    X, names = safe_indexing(X, numbers), model.label_names
+    found: list[Any] = []
+    for number, labels, why in zip(numbers, model.label_sets(X), model.explanations(X)):
+        lines = [
+            {"label": one, "score": float(why.scores[j]), "parts": dict(why.top(j, top))}
+            for j, one in sorted(enumerate(names), key=lambda pair: -why.scores[pair[0]])
+            if one in (chosen or labels or names)
+        ]
+        found.append({"row": number, "predicted": labels, "labels": lines})
+    return found

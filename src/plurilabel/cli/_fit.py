@@ -15,6 +15,7 @@ import click
 
 from plurilabel._core import names
 from plurilabel._core.words import file_size
+from plurilabel.cli import _output as ui
 from plurilabel.cli._config import as_toml, config_option, options_of
 from plurilabel.cli._data import (
     data_options,
@@ -23,22 +24,12 @@ from plurilabel.cli._data import (
     read_learner,
     reader_options,
 )
-from plurilabel.cli._output import (
-    UsageError,
-    arrow,
-    check_output,
-    fail,
-    force_option,
-    heard_or_not,
-    print_json,
-    print_table,
-)
 from plurilabel.cli._progress import Steps
 
 if TYPE_CHECKING:
     from plurilabel.models import Model
 
-# plurilabel.thresholds.strategy_names, whose import would take a second
+# plurilabel.thresholds.strategy_names, without its import, which takes a second
 STRATEGIES = (
     "constant", "cardinality", "linear", "scut", "global", "rcut", "pcut", "mcut", "expected_f",
     "metalabeler", "seen_sets",
@@ -50,7 +41,7 @@ SHOWN = (
 
 
 def training_command(function: Any) -> Any:
-    """Add the options of ``fit`` and ``tune`` alike; the function gets them as a :class:`Run`."""
+    """Add the options common to ``fit`` and ``tune``, which are passed as a :class:`Run`."""
 
     @click.pass_context
     def command(ctx: click.Context, **options: Any) -> None:
@@ -60,52 +51,45 @@ def training_command(function: Any) -> Any:
 
     update_wrapper(command, function)
     for option in (
-        click.option("--json", "as_json", is_flag=True, help="Print the result as JSON."),
-        click.option("--quiet", "-q", is_flag=True, help="Do not report progress."),
+        ui.json_option,
+        ui.quiet_option,
         config_option,
         click.option(
             "--track", metavar="EXPERIMENT",
-            help="Log options, measures and the model as a run of this experiment in MLflow, "
-            "where MLFLOW_TRACKING_URI says.",
+            help="Log options, measures and the model as a run of this MLflow experiment, at "
+            "MLFLOW_TRACKING_URI.",
         ),
-        click.option(
-            "--report", type=click.Path(path_type=Path), metavar="FILE.html",
-            help="Write a page about the held-out rows: measures, labels, curves, worst rows.",
+        ui.file_option(
+            "--report", metavar="FILE.html",
+            help="Write a page on the held-out rows: measures, labels, curves and worst rows.",
         ),
         click.option(
             "--time-limit", type=click.FloatRange(0, min_open=True), metavar="SECONDS",
             help="Try no further learner or candidate when most of this time is used up, and skip "
-            "the final fit on all rows if there is no time left for it. A fit that has begun is "
-            "finished.",
+            "the final refit if there is no time left for it. Fits are not interrupted.",
         ),
         click.option(
             "--quick", is_flag=True,
-            help="Save time: try neighbours and logistic regression only, compare candidates on "
-            "1,000 rows in 3 folds, and learn the cut in 2 folds.",
+            help="Save time: try only nearest neighbors and linear models, compare candidates on "
+            "1,000 rows in 3 folds, and tune the threshold in 2 folds.",
         ),
-        force_option,
-        click.option(
-            "--seed", "random_state", type=click.IntRange(0), default=0, show_default=True,
-            help="Seed of splits and learners.",
-        ),
+        ui.force_option,
+        ui.seed_option,
         click.option(
             "--refit/--no-refit", default=True, show_default=True,
-            help="Learn the saved model from all rows, or only from those not held out.",
+            help="Refit the model on all rows after the evaluation.",
         ),
         click.option(
             "--holdout", type=click.FloatRange(0, 0.9), metavar="SHARE",
-            help="Share of the rows to measure the model on; 0 for none. By default the published "
-            "test part, or 0.2.",
+            help="Share of the rows to evaluate the model on; 0 for none. By default the "
+            "published test part, or 0.2.",
         ),
         click.option(
             "--threshold", type=click.Choice([*STRATEGIES, "none"]), metavar="STRATEGY",
-            help=f"How scores become label sets: {', '.join(STRATEGIES)}, or none for the "
-            "learner's own cut. By default what suits --measure, and none with --learner.",
+            help=f"Threshold strategy: {', '.join(STRATEGIES)}, or none for the learner's own "
+            "threshold. By default the best one for --measure, and none with --learner.",
         ),
-        click.option(
-            "-o", "--out", type=click.Path(path_type=Path), metavar="MODEL.skops",
-            help="File for the model.",
-        ),
+        ui.file_option("-o", "--out", metavar="MODEL.skops", help="File to save the model to."),
     ):  # fmt: skip
         command = option(command)
     data = click.argument("data", metavar="NAME|FILE...", nargs=-1, callback=_data_given)
@@ -113,7 +97,7 @@ def training_command(function: Any) -> Any:
 
 
 def _data_given(ctx: click.Context, _: click.Parameter, data: tuple[str, ...]) -> tuple[str, ...]:
-    # for several values, older versions of click do not look into a configuration
+    # older versions of click ignore the default map for arguments with several values
     return data or tuple((ctx.default_map or {}).get("data", ()))
 
 
@@ -121,37 +105,37 @@ def _data_given(ctx: click.Context, _: click.Parameter, data: tuple[str, ...]) -
 @click.option(
     "--learner", metavar="SPEC",
     help='A learner such as "MLkNN(n_neighbors=7)" or "StandardScaler | MLkNN". Missing values '
-    "are filled in, but features are scaled only if it says so. By default those that suit the "
-    "data, weighted for --measure.",
+    "are imputed, but features are only scaled if it says so. By default a weighted combination "
+    "of several learners, chosen for --measure.",
 )  # fmt: skip
 @click.option(
     "--measure", default="micro_f1", show_default=True, metavar="NAME",
-    help="The measure that matters, without --learner.",
+    help="The measure to optimize, without --learner.",
 )  # fmt: skip
 @click.option(
     "--scheduler", metavar="ADDRESS",
-    help="Read files in blocks and learn on a Dask cluster, such as tcp://host:8786, or on "
-    "the threads of this machine (threads). For ML-kNN and its kin, on columns of numbers; "
-    "FILE may be several of .parquet or .csv, one .txt (extreme classification) or one .zarr.",
+    help="Read files in blocks and fit on a Dask cluster, such as tcp://host:8786, or on the "
+    "threads of this machine (threads). For ML-kNN and the other lazy learners. FILE may be "
+    "several .parquet or .csv files, one .txt (extreme classification) or one .zarr.",
 )  # fmt: skip
 @click.option(
     "--exportable", is_flag=True,
-    help="Choose only among features and learners that `plurilabel export` can write as ONNX.",
+    help="Choose only among features and learners that `plurilabel export` supports.",
 )  # fmt: skip
 @training_command
 def fit(
     run: Run, learner: str | None, measure: str, scheduler: str | None, exportable: bool
 ) -> None:
-    """Learn a model, report how good it is, and save it.
+    """Train a model, evaluate it, and save it.
 
     FILE is a table with a column of tags or with label columns (.csv, .tsv, .parquet, .json,
     .jsonl, .xlsx), or ends in .arff, .svm or .txt (extreme classification); NAME is a standard
-    dataset such as yeast. A table may be in several files or in a folder. Numbers, dates,
-    categories and text in a table are detected. The model is measured on rows that are held out,
-    and then learned again from all rows.
+    dataset such as yeast. A table may consist of several files, or of those in a folder. Columns
+    of numbers, dates, categories and text are detected. The model is evaluated on held-out rows,
+    and then refitted on all rows.
 
-    By default many learners are tried, cheap ones first, and weighted for --measure; that takes
-    minutes. --quick takes seconds, --time-limit sets a limit.
+    By default, many learners are tried, fast ones first, and combined for --measure. This takes
+    minutes; --quick takes seconds, and --time-limit sets a limit.
 
     \b
     Examples:
@@ -163,7 +147,7 @@ def fit(
     """
     measure = check_measure(measure)
     if learner is not None:
-        read_learner(learner)  # an error that names the option
+        read_learner(learner)  # its errors name the option
     model = run.train(learner=learner, measure=measure, scheduler=scheduler, exportable=exportable)
     if "candidates" in model.notes:
         best = _shown(model.notes["best"])
@@ -180,18 +164,19 @@ def fit(
     "--measure", default="f1", show_default=True, metavar="NAME", help="The measure to optimize."
 )  # fmt: skip
 @click.option(
-    "--cv", type=click.IntRange(2), default=5, show_default=True, help="Stratified folds."
+    "--cv", type=click.IntRange(2), default=5, show_default=True, metavar="FOLDS",
+    help="Number of stratified folds.",
 )  # fmt: skip
 @click.option(
     "--jobs", type=int, default=1, show_default=True,
-    help="Fits at the same time; -1 for all cores.",
+    help="Number of parallel fits; -1 for all cores.",
 )  # fmt: skip
 @training_command
 def tune(run: Run, learner: str, measure: str, cv: int, jobs: int) -> None:
     """Search for the best parameters and save the model.
 
-    Every combination of the candidates is measured by cross-validation on the rows that are not
-    held out. The best is then measured on the held-out rows, learned again from all and saved.
+    All combinations of the candidates are compared by cross-validation on the rows that are not
+    held out. The best one is evaluated on the held-out rows, refitted on all rows and saved.
 
     \b
     Examples:
@@ -202,9 +187,9 @@ def tune(run: Run, learner: str, measure: str, cv: int, jobs: int) -> None:
     measure = check_measure(measure)
     search = read_learner(learner, measure=measure, cv=cv)
     if not hasattr(search, "param_grid"):
-        raise UsageError(
-            "--learner has no list of candidates; write one, such as "
-            "MLkNN(n_neighbors=[5, 7, 9]), or use `plurilabel fit`"
+        raise ui.UsageError(
+            "--learner has no list of candidates, such as MLkNN(n_neighbors=[5, 7, 9]); use "
+            "`plurilabel fit` to train a single one"
         )
     run.steps.without = ["plan"]
     model = run.train(learner=search.set_params(n_jobs=jobs))
@@ -220,22 +205,22 @@ def tune(run: Run, learner: str, measure: str, cv: int, jobs: int) -> None:
         ]
         for row in candidates
     ]
-    with heard_or_not():
+    with ui.heard_or_not():
         columns = ["candidate", measure, "deviation", "fit seconds"]
-        print_table(columns, shown, err=run.as_json)
+        ui.print_table(columns, shown, err=run.as_json)
     model.notes.update(measure=measure, cv=cv)
     run.finish(model)
 
 
 def check_measure(name: str) -> str:
-    """The name of a measure as it is known here, or an error that names the option."""
+    """Check the name of a measure; errors name the option."""
     try:
         name = names.check_measure(name)
         if name.endswith("@k"):
             raise ValueError(f"name must have a number in place of k, such as {name[:-1]}5")
         return name
     except ValueError as error:
-        raise UsageError(str(error).replace("name must", "--measure must", 1)) from None
+        raise ui.UsageError(str(error).replace("name must", "--measure must", 1)) from None
 
 
 def _shown(parameters: dict[str, Any]) -> str:
@@ -243,7 +228,7 @@ def _shown(parameters: dict[str, Any]) -> str:
 
 
 class Run:
-    """One run of ``fit`` or ``tune``: its options, and where its result goes."""
+    """A run of ``fit`` or ``tune``: its options and outputs."""
 
     def __init__(
         self,
@@ -262,15 +247,15 @@ class Run:
     ) -> None:
         if not data or out is None:
             missing = "option '-o'" if data else "argument 'NAME|FILE...'"
-            raise UsageError(f"Missing {missing}")
-        check_output(out, *data, force=force)
+            raise ui.UsageError(f"Missing {missing}")
+        ui.check_output(out, *data, force=force)
         for path, suffix, option in (
             (report, ".html", "--report"), (save_config, ".toml", "--save-config")
         ):  # fmt: skip
             if path is not None:
-                check_output(path, *data, suffixes=(suffix,), option=option, force=force)
+                ui.check_output(path, *data, suffixes=(suffix,), option=option, force=force)
         if track is not None and find_spec("mlflow") is None:
-            fail("--track needs MLflow: pip install 'plurilabel[mlflow]'")
+            ui.fail("--track needs MLflow: pip install 'plurilabel[mlflow]'")
         self.given, self.report, self.track, self.save_config = given, report, track, save_config
         names = ("threshold", "holdout", "refit", "quick", "time_limit", "random_state")
         self.training = {name: options.pop(name) for name in names}
@@ -285,11 +270,11 @@ class Run:
 
         given = {**self.reading, **self.training, **options, "report": self.report}
         model = train(self.data, **given, progress=self.steps)
-        model.notes["options"] = self.given  # what --config takes from a model
+        model.notes["options"] = self.given  # for --config
         return model
 
     def finish(self, model: Model) -> None:
-        """Print how good the model is, and save it."""
+        """Print the evaluation of the model, and save it."""
         self._show_quality(model.notes)
         out, problem = self._save(model)
         self.steps.say(f"Wrote {out} ({file_size(out.stat().st_size)})")
@@ -304,9 +289,9 @@ class Run:
             self.steps.say(f"Logged run {log_run(model, self.track)} of {self.track} in MLflow")
         if self.as_json:
             notes = {name: note for name, note in model.notes.items() if name != "data"}
-            print_json({"model": out, **notes})
+            ui.print_json({"model": out, **notes})
         if problem is not None:
-            fail(f"{self.out} could not be written ({problem}); the model is in {out} instead")
+            ui.fail(f"{self.out} could not be written ({problem}); the model was saved to {out}")
 
     def _show_quality(self, notes: dict[str, Any]) -> None:
         how, measures = notes["held_out"]["how"], notes["held_out"]["measures"]
@@ -316,20 +301,20 @@ class Run:
         self.steps.say(f"Measured on held-out rows: {how}")
         guesses = notes["guessing"]
         rows = [
-            [f"{name} {arrow(name)}", f"{measures[name]:.3f}", f"{guesses[name]:.3f}"]
+            [f"{name} {ui.arrow(name)}", f"{measures[name]:.3f}", f"{guesses[name]:.3f}"]
             for name in SHOWN
             if name in guesses and math.isfinite(measures.get(name, math.nan))
         ]
-        with heard_or_not():
-            print_table(["", "model", "same answer for all"], rows, err=self.as_json)
+        with ui.heard_or_not():
+            ui.print_table(["", "model", "same answer for all"], rows, err=self.as_json)
         if note := getattr(measures, "note", ""):
             self.steps.say(note)
-        rest = f"learned from the other {notes['train_rows']:,} rows"
-        again = "learned again from all rows" if notes["learned_rows"] == "all" else rest
-        self.steps.say(f"The saved model is {again}.")
+        rest = f"fitted on the other {notes['train_rows']:,} rows"
+        again = "refitted on all rows" if notes["learned_rows"] == "all" else rest
+        self.steps.say(f"The saved model was {again}.")
 
     def _save(self, model: Model) -> tuple[Path, str | None]:
-        """Save the model, elsewhere if it must be: returns where, and what was wrong."""
+        """Save the model, elsewhere if necessary; return the path and the problem."""
         from plurilabel.models import save_model
 
         try:
@@ -344,11 +329,11 @@ class Run:
                 return out, problem
             except OSError:
                 continue
-        fail(f"{self.out} could not be written ({problem}), nor could any other place")
+        ui.fail(f"{self.out} could not be written ({problem}), nor any other location")
 
 
 def _for_blocks(options: dict[str, Any]) -> dict[str, Any]:
-    """Options for reading blocks; those that do not go with it are refused there."""
+    """Options for reading blocks, which rejects unsupported ones."""
     names = ("text", "features", "drop", "stop_words")
     given = {**options, **{name: names_in(options[name]) for name in names}}
     given["labels"] = label_option(options["labels"])

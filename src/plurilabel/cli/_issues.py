@@ -8,8 +8,8 @@ from typing import Any
 import click
 
 from plurilabel._core.words import counted, no_formula, shortened
+from plurilabel.cli import _output as ui
 from plurilabel.cli._data import data_options, read_learner, reader_options
-from plurilabel.cli._output import check_output, force_option, print_json, print_table, say
 from plurilabel.cli._progress import Steps
 
 
@@ -18,29 +18,34 @@ from plurilabel.cli._progress import Steps
 @data_options
 @click.option(
     "--learner", metavar="SPEC",
-    help="The learner whose probabilities are compared with the labels; by default a logistic "
-    "regression for each label.",
-)  # fmt: skip
-@click.option("--cv", type=click.IntRange(2), default=5, show_default=True, help="Folds.")
-@click.option(
-    "--below", type=click.FloatRange(0, 1), default=0.5, show_default=True, metavar="QUALITY",
-    help="Labels that are less credible than this are issues.",
+    help="A learner with probabilities; by default one logistic regression per label.",
 )  # fmt: skip
 @click.option(
-    "--top", type=click.IntRange(1), default=20, show_default=True, help="Issues to print."
+    "--cv", type=click.IntRange(2), default=5, show_default=True, help="Number of folds."
 )
 @click.option(
-    "-o", "--out", type=click.Path(path_type=Path), metavar="FILE.csv",
-    help="Write all issues here.",
+    "--below", type=click.FloatRange(0, 1), default=0.5, show_default=True, metavar="QUALITY",
+    help="Labels with a lower quality are issues.",
 )  # fmt: skip
 @click.option(
-    "--report", type=click.Path(path_type=Path), metavar="FILE.html",
-    help="Write a page on which to go through the issues and decide.",
-)  # fmt: skip
-@click.option("--seed", "random_state", type=click.IntRange(0), default=0, help="Seed.")
-@force_option
-@click.option("--quiet", "-q", is_flag=True, help="Do not report progress.")
-@click.option("--json", "as_json", is_flag=True, help="Print the issues as JSON.")
+    "--top",
+    type=click.IntRange(1),
+    default=20,
+    show_default=True,
+    help="Number of issues to print.",
+)
+@ui.file_option("-o", "--out", metavar="FILE.csv", help="Write all issues to a file.")
+@ui.file_option("--report", metavar="FILE.html", help="Write a page to review the issues.")
+@click.option(
+    "--seed",
+    "random_state",
+    type=click.IntRange(0),
+    default=0,
+    help="Seed of the folds and the learner.",
+)
+@ui.force_option
+@ui.quiet_option
+@ui.json_option
 def issues(
     data: tuple[str, ...],
     learner: str | None,
@@ -57,8 +62,8 @@ def issues(
 ) -> None:
     """List tags that are probably wrong or missing.
 
-    Each row is predicted by a model that was learned from the other rows. Quality is how credible
-    the tag is as it was given; the most doubtful come first. Rows are counted from 0.
+    Each row is predicted by a model that was not fitted on it. The quality of a tag is its
+    credibility as given; the most doubtful tags come first. Rows are counted from 0.
 
     \b
     Examples:
@@ -67,7 +72,7 @@ def issues(
     """
     for path, suffixes, option in ((out, (".csv",), "-o"), (report, (".html",), "--report")):
         if path is not None:
-            check_output(path, *data, suffixes=suffixes, option=option, force=force)
+            ui.check_output(path, *data, suffixes=suffixes, option=option, force=force)
     given = reader_options(*data, **reading)
     chosen = None if learner is None else read_learner(learner)
     from plurilabel import evaluation
@@ -87,10 +92,10 @@ def issues(
         texts = rows if any(rows) else None
         evaluation.write_issues_report(found, report, instances=texts)
     if as_json:
-        print_json({"issues": frame.to_dict("records")})
+        ui.print_json({"issues": frame.to_dict("records")})
     else:
         wrong = int(found.given.sum())
-        say(
+        ui.say(
             f"{counted(len(found), 'issue')} among {found.shape[0] * found.shape[1]:,} labels: "
             f"{wrong:,} wrong, {len(found) - wrong:,} missing"
         )
@@ -100,6 +105,6 @@ def issues(
             for row, label, issue, quality, score, text in frame[columns][:top].values.tolist()
         ]
         if lines:
-            print_table(columns, lines, texts=("label", "issue", "text"))
+            ui.print_table(columns, lines, texts=("label", "issue", "text"))
     for path in filter(None, (out, report)):
-        say(f"Wrote {path}", as_json=True)
+        ui.say(f"Wrote {path}", as_json=True)

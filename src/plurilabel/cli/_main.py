@@ -1,4 +1,4 @@
-"""The commands. Each is imported when it runs, so that ``--help`` is there at once."""
+"""The commands, which are imported when they run, so that ``--help`` is fast."""
 
 from __future__ import annotations
 
@@ -13,37 +13,36 @@ import click
 
 from plurilabel import __version__
 from plurilabel._core.words import similar
-from plurilabel.cli._output import UsageError, echo, fail, in_options, in_words
+from plurilabel.cli import _output as ui
 
 COMMANDS = {
-    "describe": ("_describe:describe", "Show what is in a dataset."),
+    "describe": ("_describe:describe", "Describe a dataset."),
     "embed": ("_embed:embed", "Encode a column of text as vectors."),
-    "fit": ("_fit:fit", "Learn a model, report how good it is, and save it."),
+    "fit": ("_fit:fit", "Train a model, evaluate it, and save it."),
     "predict": ("_predict:predict", "Predict the labels of new rows with a model."),
-    "evaluate": ("_evaluate:evaluate", "Measure a model on rows with known labels."),
+    "evaluate": ("_evaluate:evaluate", "Evaluate a model on rows with known labels."),
     "explain": ("_explain:explain", "Explain the predicted labels of rows."),
     "issues": ("_issues:issues", "List tags that are probably wrong or missing."),
     "calibrate": ("_refine:calibrate", "Calibrate the predicted probabilities."),
-    "guarantee": ("_refine:guarantee", "Let a model predict label sets with a guarantee."),
-    "export": ("_export:export", "Write a model as an ONNX graph, for programs without Python."),
+    "guarantee": ("_refine:guarantee", "Add a guarantee to the label sets of a model."),
+    "export": ("_export:export", "Export a model as an ONNX graph, to run it without Python."),
     "tune": ("_fit:tune", "Search for the best parameters and save the model."),
     "compare": ("_compare:compare", "Compare learners on datasets."),
     "stream": ("_stream:stream", "Test learners on each row of a stream, then let them learn it."),
-    "reproduce": ("_reproduce:reproduce", "Run the published tables of the papers again."),
     "serve": (
         "_serve:serve",
         "Serve a model over HTTP, with a page to view, explain and correct predictions.",
     ),
-    "demo": ("_demo:demo", "Compare the learners on the embedded data."),
+    "demo": ("_demo:demo", "Compare learners on the bundled data."),
 }
-"""By name: the module and function of each command, and its line in the list of commands."""
+"""Module, function and short help of each command, by name."""
 
 
 class Friendly(click.Group):
-    """A group whose errors are one sentence, and whose commands are imported when they run.
+    """A group with one-sentence errors, whose commands are imported when they run.
 
-    ``lazy`` has an entry for each command, as :data:`COMMANDS` has them. So ``--help`` imports
-    nothing of the library.
+    ``lazy`` describes the commands as :data:`COMMANDS` does, so that ``--help`` imports nothing
+    of the library.
     """
 
     def __init__(self, *args: Any, lazy: dict[str, tuple[str, str]] | None = None, **kwargs: Any):
@@ -51,7 +50,7 @@ class Friendly(click.Group):
         self.lazy = lazy or {}
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Names of the commands, in the order in which one needs them."""
+        """Names of the commands, in the order of a typical workflow."""
         return [*self.lazy, *super().list_commands(ctx)]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
@@ -71,12 +70,12 @@ class Friendly(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command; suggest one if there is none of this name."""
+        """Find the command, or suggest a similar one."""
         names = self.list_commands(ctx)
         if not args[0].startswith("-") and args[0] not in names:
             close = similar(args[0], names)
-            hint = f"did you mean {close!r}?" if close else f"there are {', '.join(names)}"
-            raise UsageError(f"No such command {args[0]!r}; {hint}")
+            hint = f"did you mean {close!r}?" if close else f"choose from {', '.join(names)}"
+            raise ui.UsageError(f"No such command {args[0]!r}; {hint}")
         name, command, rest = super().resolve_command(ctx, args)
         if command is not None:
             _refuse_repeated(command, ctx, rest)
@@ -89,20 +88,20 @@ class Friendly(click.Group):
                 return super().invoke(ctx)
         except MemoryError as error:
             what = f" ({error})" if str(error) else ""
-            fail(f"not enough memory{what}; try fewer rows or labels")
+            ui.fail(f"not enough memory{what}; try fewer rows or labels")
         except RecursionError:
-            fail("the input is nested too deeply")
+            ui.fail("the input is nested too deeply")
         except KeyboardInterrupt:
             click.echo("Stopped.", err=True)
-            ctx.exit(130)  # as shells say it for SIGINT
+            ctx.exit(130)  # by convention for SIGINT
         except (ImportError, OSError, ValueError) as error:
             if isinstance(error, OSError) and error.errno == errno.EPIPE:
-                raise  # whoever read our output has seen enough; click ends quietly
-            fail(in_words(error))
+                raise  # click exits quietly
+            ui.fail(ui.in_words(error))
 
 
 def _refuse_repeated(command: click.Command, ctx: click.Context, args: list[str]) -> None:
-    """Refuse an option with one value that is given twice: click would take the last."""
+    """Reject a repeated option: click would use its last value."""
     own = click.Context(command, parent=ctx, resilient_parsing=True)
     try:
         _, _, order = command.make_parser(own).parse_args(list(args))
@@ -113,7 +112,7 @@ def _refuse_repeated(command: click.Command, ctx: click.Context, args: list[str]
             parameter.multiple or parameter.is_flag or parameter.count
         )
         if single and order.count(parameter) > 1:
-            raise UsageError(f"{parameter.opts[-1]} takes one value, but is given twice")
+            raise ui.UsageError(f"{parameter.opts[-1]} takes one value, but was given twice")
 
 
 @contextmanager
@@ -122,10 +121,10 @@ def _plain_warnings() -> Iterator[None]:
     shown: set[str] = set()
 
     def show(message: Warning | str, *_: Any, **__: Any) -> None:
-        text = in_options(" ".join(str(message).split()))
+        text = ui.in_options(" ".join(str(message).split()))
         if text not in shown:
             shown.add(text)
-            echo(f"Warning: {text}", err=True)
+            ui.echo(f"Warning: {text}", err=True)
 
     with warnings.catch_warnings():
         warnings.showwarning = show
@@ -139,10 +138,10 @@ def _plain_warnings() -> Iterator[None]:
 )
 @click.version_option(__version__, prog_name="plurilabel")
 def plurilabel() -> None:
-    """Multi-label learning, true to the papers and native to scikit-learn.
+    """Multi-label learning, faithful to the papers and native to scikit-learn.
 
     \b
     plurilabel fit films.csv --labels tags -o films.skops
     plurilabel predict films.skops new.csv
-    plurilabel COMMAND --help tells more, with examples.
+    plurilabel COMMAND --help shows the options of a command, with examples.
     """

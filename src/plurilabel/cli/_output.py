@@ -1,4 +1,4 @@
-"""Output and errors: files that can be written, tables, JSON, text, and one-sentence errors."""
+"""Output files, tables, JSON and text, and one-sentence errors."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class UsageError(click.ClickException):
 
 @contextmanager
 def about_option(name: str) -> Iterator[None]:
-    """Errors inside are about the value of this option."""
+    """Convert a ValueError to an error about this option."""
     try:
         yield
     except ValueError as error:
@@ -45,11 +45,11 @@ def about_option(name: str) -> Iterator[None]:
 
 
 def fail(message: str) -> NoReturn:
-    """End with one sentence on stderr and exit status 1."""
+    """Exit with a message on stderr and status 1."""
     raise click.ClickException(printable(message)) from None
 
 
-# parameters of the library, and the options that stand for them
+# parameters in messages of the library, and the corresponding options
 _OPTIONS = {
     r"\bday_first=True or day_first=False": "--day-first or --month-first",
     r"\bfresh=True": "--fresh",
@@ -61,9 +61,10 @@ _OPTIONS = {
     r"\blabels=\['([^']*)'\]": r"--labels '\1,'",
     r"\bdecimal='": "--decimal '",
     r"\bempty_labels=\"(absent|unknown)\"": r"--empty-labels \1",
+    r"\bsoft=True": "--soft",
     r"\bscheduler='([^']*)'": r"--scheduler \1",
     r"^(labels|features|text|categorical|drop|group|time)(?= names? | must name )": r"--\1",
-    r"^words is for columns": "options for words are for columns",
+    r"^words needs columns": "options for words need columns",
     r"^learner(?=:| must )": "--learner",
 }
 _COLUMNS = re.compile(r"\b(drop|text|categorical)=(\[['\"][^]]+\])")
@@ -71,7 +72,7 @@ _ALONE = re.compile(r"\b([a-z]+(?:_[a-z]+)*)=(?=[\s;,.?]|$)")  # without a value
 
 
 def in_words(error: Exception) -> str:
-    """The message of an error, in one line."""
+    """The message of an error, on one line."""
     if isinstance(error, FileNotFoundError) and isinstance(error.filename, str):
         return no_file(Path(error.filename))
     if isinstance(error, OSError) and error.strerror and error.filename is not None:
@@ -82,7 +83,7 @@ def in_words(error: Exception) -> str:
 
 
 def check_file(path: str) -> None:
-    """Fail at once, before any import, if there is no such file."""
+    """Fail before any import if a file does not exist."""
     if not Path(path).exists():
         fail(no_file(Path(path)))
 
@@ -96,7 +97,7 @@ def no_file(path: Path) -> str:
 
 
 def in_options(text: str) -> str:
-    """A message of the library with options for its parameters."""
+    """Replace parameters in a message of the library by options."""
     text = _COLUMNS.sub(_columns_as_option, text)
     for parameter, option in _OPTIONS.items():
         text = re.sub(parameter, option, text)
@@ -104,10 +105,10 @@ def in_options(text: str) -> str:
 
 
 def _columns_as_option(found: re.Match[str]) -> str:
-    """A list of columns as the value of an option, to be copied into a shell."""
+    """Format a list of columns as an option for a shell."""
     try:
         names = ast.literal_eval(found[2])
-    except (ValueError, SyntaxError):  # cut off at a bracket in a name
+    except (ValueError, SyntaxError):  # a bracket in a name
         return found[0]
     value = ",".join(f'"{name}"' if "," in name else name for name in names)
     return f"--{found[1]} " + (shlex.quote(value) if "'" in value else f"'{value}'")
@@ -123,7 +124,7 @@ def check_output(
     option: str = "-o",
     force: bool = False,
 ) -> None:
-    """Refuse an output that cannot be written or already exists, before any work is done."""
+    """Reject an output file that exists or cannot be written, before any work is done."""
     if not out.name.lower().endswith(suffixes):
         plain = [suffix for suffix in suffixes if not suffix.endswith(".gz")]
         either = " or ".join(filter(None, (", ".join(plain[:-1]), plain[-1])))
@@ -140,7 +141,7 @@ def check_output(
 
 
 def check_folder(folder: Path, what: str) -> None:
-    """Refuse a folder that cannot be written; of one that is to be made, its parent counts."""
+    """Reject a folder that cannot be written or created."""
     if why := not_writable(folder):
         raise UsageError(f"{what} cannot be written: {why}")
 
@@ -148,34 +149,51 @@ def check_folder(folder: Path, what: str) -> None:
 force_option = click.option(
     "--force", is_flag=True, help="Overwrite the output if it already exists."
 )
+json_option = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+quiet_option = click.option("--quiet", "-q", is_flag=True, help="Do not report progress.")
+
+
+def file_option(*names: str, help: str, **options: Any) -> Any:
+    """An option for an output file."""
+    return click.option(*names, type=click.Path(path_type=Path), help=help, **options)
+
+
+seed_option = click.option(
+    "--seed",
+    "random_state",
+    type=click.IntRange(0),
+    default=0,
+    show_default=True,
+    help="Seed of splits and learners.",
+)
 
 
 def say(*lines: str, as_json: bool = False) -> None:
-    """Words for a reader: on stdout, or on stderr where stdout belongs to JSON or a table."""
+    """Print lines on stdout, or on stderr if stdout is for JSON or a table."""
     for line in lines:
         echo(line, err=as_json)
 
 
 @contextmanager
 def heard_or_not() -> Iterator[None]:
-    """Goes on where nobody reads the output any more, as with ``| head``: work is to be done."""
+    """Continue if the output is closed, as by ``| head``, since there is work to do."""
     try:
         yield
-    except (BrokenPipeError, SystemExit):  # rich has ended the program by then, in its own way
+    except (BrokenPipeError, SystemExit):  # rich exits the program
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())
         os.close(nowhere)
 
 
 def echo(text: str = "", *, err: bool = False, nl: bool = True) -> None:
-    """Print text in which names from files cannot steer the terminal."""
+    """Print text, with control characters escaped."""
     click.echo(printable(text), err=err, nl=nl)
 
 
 def print_json(value: Any) -> None:
-    """The one thing on stdout of a command with ``--json``; NaN becomes null."""
+    """Print JSON; NaN becomes null."""
     text = json.dumps(_plain(value), indent=2, ensure_ascii=False, allow_nan=False)
-    # JSON's own way to write what a terminal would follow: it reads the same
+    # escape control characters, which terminals would interpret
     click.echo(CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
 
 
@@ -192,7 +210,7 @@ def _plain(value: Any) -> Any:
 
 
 def arrow(measure: str) -> str:
-    """Which way is better, in letters that stdout can write: a pipe on Windows may not have ↑."""
+    """An arrow in the direction of better values, or + and - if stdout cannot encode it."""
     from plurilabel.metrics import get_measure
 
     up, down = "↑", "↓"
@@ -204,7 +222,7 @@ def arrow(measure: str) -> str:
 
 
 def console(*, err: bool = False) -> Console:
-    """A rich console: colours on a terminal; in a pipe plain and never cut at 80 columns."""
+    """A rich console: colored on a terminal, plain and of unlimited width in a pipe."""
     from rich.console import Console
 
     stream = sys.stderr if err else sys.stdout
@@ -215,13 +233,13 @@ def console(*, err: bool = False) -> Console:
 
 def print_table(
     columns: Sequence[str],
-    rows: Sequence[Sequence[str]],
+    rows: Sequence[Sequence[Any]],
     *,
     title: str = "",
     err: bool = False,
     texts: Sequence[str] = (),
 ) -> None:
-    """A table without box: the first column and ``texts`` to the left, the others to the right."""
+    """Print a table; the first column and ``texts`` are left-aligned, others right-aligned."""
     from rich.table import Table
     from rich.text import Text
 
@@ -238,7 +256,7 @@ def print_table(
 
 
 def command_line(ctx: click.Context, data: Sequence[str], idle: Sequence[str]) -> str:
-    """The command as one would write it again, without the options that change no result."""
+    """The command line, without the options in ``idle``, which do not affect results."""
     words = ["plurilabel", str(ctx.info_name), *data]
     for parameter in ctx.command.params:
         name = str(parameter.name)

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from plurilabel._core.words import counted
+from plurilabel.cli import _output as ui
 from plurilabel.cli._data import list_option, names_in, read_rows, rows_options
-from plurilabel.cli._output import UsageError, check_file, check_output, echo, force_option, say
 
 if TYPE_CHECKING:
     from plurilabel.models import Model, ModelRows
@@ -29,28 +29,27 @@ _SCORES_AT_ONCE = 5_000_000  # rows times labels
 @click.command()
 @click.argument("model", metavar="MODEL")
 @click.argument("data", metavar="NAME|FILE")
-@click.option(
-    "-o", "--out", type=click.Path(path_type=Path), metavar="FILE",
-    help=f"Where to write: {', '.join(OUTPUTS)}, also with .gz. By default CSV to the screen.",
+@ui.file_option(
+    "-o", "--out", metavar="FILE",
+    help=f"Output file: {', '.join(OUTPUTS)}, also with .gz. By default CSV on standard output.",
 )  # fmt: skip
-@click.option("--scores", is_flag=True, help="Add the score of each label, as columns.")
+@click.option("--scores", is_flag=True, help="Add a column with the score of each label.")
 @click.option(
     "--top", type=click.IntRange(1), metavar="K",
-    help="The K labels with the highest scores, best first, instead of those above the cut; "
-    "with --scores one more column has their scores.",
+    help="Return the K labels with the highest scores, best first, instead of the predicted "
+    "ones; with --scores, a further column has their scores.",
 )  # fmt: skip
-@list_option("--id", "keep", metavar="COLUMNS", help="Columns of the table to keep.")
+@list_option("--id", "keep", metavar="COLUMNS", help="Columns of the table to include.")
 @click.option(
     "--digits", type=click.IntRange(1, 17), metavar="N",
     help="Significant digits of scores; by default 6 in CSV, else all.",
 )  # fmt: skip
-@force_option
+@ui.force_option
 @rows_options
 @click.option("--json", "as_json", is_flag=True, help="Print JSON lines instead of CSV.")
 @click.option(
     "--formulas", is_flag=True,
-    help="In CSV, leave text such as =A1 as it is; else a ' before it keeps spreadsheets from "
-    "running it.",
+    help="Do not escape text such as =A1 in CSV, which spreadsheets would run, with a '.",
 )  # fmt: skip
 def predict(
     model: str,
@@ -67,9 +66,9 @@ def predict(
 ) -> None:
     """Predict the labels of new rows with a model.
 
-    FILE has the feature columns that the model was learned from, found by their names; labels and
-    other columns may be there or not. A dash reads CSV from standard input. Rows come out in the
-    order in which they went in. A row of nothing but text without a known word gets no label.
+    FILE has the columns that the model was trained on, in any order; other columns are ignored. A
+    dash reads CSV from standard input. The order of the rows is kept. If a model has only columns
+    of text, rows without a known word get no labels.
 
     \b
     Examples:
@@ -79,28 +78,35 @@ def predict(
     """
     if out is not None:
         if as_json:
-            raise UsageError("--json is for the screen; for a file write -o NAME.jsonl")
-        check_output(out, model, data, suffixes=OUTPUTS + PACKED, force=force)
-    check_file(model)
+            raise ui.UsageError("--json is for standard output; for a file use -o NAME.jsonl")
+        ui.check_output(out, model, data, suffixes=OUTPUTS + PACKED, force=force)
+    loaded, rows = load_rows(model, data, **reading)
     from plurilabel import io
-    from plurilabel.models import load_model
 
     kind = "jsonl" if as_json else "csv" if out is None else str(io.file_format(out))
-    loaded = load_model(model)
-    rows = read_rows(loaded, data, **reading)
-    for remark in rows.remarks:
-        say(f"Note: {remark}", as_json=True)
     answers = Answers(loaded, scores=scores, top=top, kind=kind, digits=digits)
     kept = _kept(rows, names_in(keep) or [], data)
     _write(out, kind, rows, kept, answers, escape_formulas=not formulas)
     if out is not None:
-        say(f"Wrote {out} ({counted(rows.X.shape[0], 'row')})", as_json=True)
+        ui.say(f"Wrote {out} ({counted(rows.X.shape[0], 'row')})", as_json=True)
+
+
+def load_rows(model: str, data: str, **reading: Any) -> tuple[Model, ModelRows]:
+    """Load a model and read rows for it; remarks are printed on stderr."""
+    ui.check_file(model)
+    from plurilabel.models import load_model
+
+    loaded = load_model(model)
+    rows = read_rows(loaded, data, **reading)
+    for remark in rows.remarks:
+        ui.say(f"Note: {remark}", as_json=True)
+    return loaded, rows
 
 
 def _write(
     out: Path | None, kind: str, rows: ModelRows, kept: Any, answers: Answers, **options: Any
 ) -> None:
-    """Write the columns to keep and the answers, a block of rows at a time."""
+    """Write the kept columns and the predictions, a block of rows at a time."""
     from plurilabel._core.records import write_atomic
     from plurilabel.io.shared import frame_writer
 
@@ -113,21 +119,19 @@ def _write(
         return columns.remove_metadata()
 
     names = [*kept.columns, *answers.types]
-    target = nullcontext(_screen()) if out is None else write_atomic(out)
+    screen: Any = _Screen() if sys.stdout.isatty() else sys.stdout.buffer
+    target = nullcontext(screen) if out is None else write_atomic(out)
     with target as stream, frame_writer(stream, kind, names, schema, **options) as write:
         for block, frame in answers.blocks(rows.X, rows.unknown):
             write(kept.iloc[block].join(frame.set_axis(kept.index[block])))
         stream.flush()
 
 
-def _screen() -> Any:
-    """Standard output; on a terminal without what would steer it."""
-    return _Screen() if sys.stdout.isatty() else sys.stdout.buffer
-
-
 class _Screen:
+    """A terminal, which gets no control characters."""
+
     def write(self, content: bytes) -> None:
-        echo(content.decode(), nl=False)
+        ui.echo(content.decode(), nl=False)
 
     def writelines(self, lines: Iterable[bytes]) -> None:
         for line in lines:
@@ -138,22 +142,22 @@ class _Screen:
 
 
 def _kept(rows: ModelRows, names: list[str], data: str) -> Any:
-    """The columns to keep, as a data frame."""
+    """The kept columns, as a data frame."""
     import pandas as pd
 
     frame = rows.frame
     if not names:
         return pd.DataFrame(index=range(rows.X.shape[0]))
     if frame is None:
-        raise UsageError(f"--id is for tables, but {data} is not one")
+        raise ui.UsageError(f"--id needs a table, but {data} is not one")
     missing = [name for name in names if name not in frame.columns]
     if missing:
-        raise UsageError(f"--id names a column {missing[0]!r}, which {data} does not have")
+        raise ui.UsageError(f"--id: {data} has no column {missing[0]!r}")
     return frame[names].reset_index(drop=True)
 
 
 class Answers:
-    """The answers of a model as columns: tags, and scores if they are wanted."""
+    """Predictions of a model as columns: tags, and optionally scores."""
 
     def __init__(
         self,
@@ -169,7 +173,9 @@ class Answers:
         from plurilabel._core.scores import score_method
 
         if scores and top is None and len(model.label_names) > MOST_COLUMNS:
-            raise UsageError(f"--scores would add {len(model.label_names):,} columns; add --top K")
+            raise ui.UsageError(
+                f"--scores would add {len(model.label_names):,} columns; add --top K"
+            )
         self.model, self.scores, self.lists = model, scores, kind in ("parquet", "jsonl")
         self.digits = digits or (None if self.lists else DIGITS)
         self.names = np.array(model.label_names, dtype=object)
@@ -177,11 +183,11 @@ class Answers:
         self.column = model.labels if isinstance(model.labels, str) else "labels"
         self.sep = "" if self.lists else self._separator(model.tag_sep)
         if scores or top is not None:
-            score_method(model.estimator)  # an error if there is none
+            score_method(model.estimator)  # raises an error if there are no scores
 
     @cached_property
     def types(self) -> dict[str, Callable[[Any], Any]]:
-        """By column: its type in Parquet, given pyarrow."""
+        """Types of the columns in Parquet, as functions of pyarrow."""
         types = {self.column: lambda arrow: arrow.list_(arrow.string())}
         if self.scores and self.top is not None:
             types["scores"] = lambda arrow: arrow.list_(arrow.float64())
@@ -190,17 +196,17 @@ class Answers:
         return types
 
     def _separator(self, given: str | None) -> str:
-        """The model's own separator, or the first that no label name holds."""
+        """The separator of the model, or the first that no label name contains."""
         for sep in (given, *SEPARATORS):
             if sep is not None and not any(sep in name for name in self.names):
                 return sep
         raise ValueError(
-            f"the label names hold {' and '.join(SEPARATORS)}, so that tags cannot be joined in "
-            "CSV; use --json, or -o with a .jsonl or .parquet file"
+            f"the label names contain {' and '.join(SEPARATORS)}, so that tags cannot be joined "
+            "in CSV; use --json, or -o with a .jsonl or .parquet file"
         )
 
     def blocks(self, X: Any, unknown: Any = None) -> Iterator[tuple[slice, Any]]:
-        """Rows and a data frame of answers, a block at a time; none for rows that are unknown."""
+        """Blocks of rows and data frames of predictions; unknown rows get none."""
         import numpy as np
         import pandas as pd
 
@@ -223,7 +229,7 @@ class Answers:
         if self.scores or self.top is not None:
             S = self.model.scores(X)
         if self.top is not None:
-            # of equal scores the label that comes first
+            # the first label wins ties
             best = np.argsort(-S, axis=1, kind="stable")[:, : self.top]
             columns = {self.column: [self._cell(self.names[row]) for row in best]}
             if self.scores:
@@ -238,13 +244,13 @@ class Answers:
         return columns
 
     def _rounded(self, scores: Any) -> list[float]:
-        """Scores with no more digits than are wanted."""
+        """Round scores to the digits."""
         if self.digits is None:
             return scores.tolist()
         return [float(f"{score:.{self.digits}g}") for score in scores.tolist()]
 
     def _cell(self, values: Any) -> Any:
-        """Several tags or scores in one cell: a list, or text with separators."""
+        """Tags or scores of a cell: a list, or text with separators."""
         if self.lists:
             return list(values)
         return self.sep.join(

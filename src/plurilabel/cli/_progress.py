@@ -9,7 +9,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from plurilabel._core.words import duration
-from plurilabel.cli._output import console, echo, heard_or_not, in_options, say
+from plurilabel.cli import _output as ui
 
 if TYPE_CHECKING:
     from plurilabel.models import TrainingEvent
@@ -19,16 +19,16 @@ SIGN_OF_LIFE = 30.0  # seconds without a line
 
 
 class Steps:
-    """Callback of a training: prints notes, its steps, and how long they still take.
+    """Progress callback of a training: prints notes, steps and the remaining time.
 
     Parameters
     ----------
     quiet : bool
-        Whether steps are not printed.
+        Whether to print no steps.
     as_json : bool
-        Whether stdout belongs to JSON, so that notes go to stderr.
+        Whether to print notes on stderr, since stdout is for JSON.
     without : sequence of str
-        Kinds of events to leave out.
+        Kinds of events to ignore.
     """
 
     def __init__(
@@ -47,27 +47,27 @@ class Steps:
         elif event.kind == "part":
             self.tick(event.done, event.total, event.text, event.seconds or 0.0)
         elif event.kind not in self.without:
-            self.say(in_options(event.text) if event.text.startswith("Note: ") else event.text)
+            self.say(ui.in_options(event.text) if event.text.startswith("Note: ") else event.text)
 
     def say(self, *lines: str) -> None:
-        """Print text for a reader, not on stdout if that belongs to JSON."""
-        with heard_or_not():
-            say(*lines, as_json=self.as_json)
+        """Print lines, on stderr if stdout is for JSON."""
+        with ui.heard_or_not():
+            ui.say(*lines, as_json=self.as_json)
 
     @contextmanager
     def step(self, words: str, *, seconds: float | None = None) -> Iterator[None]:
-        """A step, and how long it may take."""
+        """Report a step, and how long it may take."""
         if self.quiet:
             yield
             return
         self._words, self._said = words, monotonic()
         if seconds is not None and seconds >= 1:
             words += f"; about {duration(round(seconds))}"
-        if console(err=True).is_terminal:
+        if ui.console(err=True).is_terminal:
             with self._on_terminal(words):
                 yield
             return
-        echo(f"{words} ...", err=True)
+        ui.echo(f"{words} ...", err=True)
         ended = threading.Event()
         alive = threading.Thread(target=self._say_alive, args=(ended, monotonic()), daemon=True)
         alive.start()
@@ -78,7 +78,7 @@ class Steps:
             alive.join()
 
     def tick(self, done: int, total: int, words: str, since: float) -> None:
-        """So many parts of a step are done after so many seconds; the text is about the next."""
+        """Report the next part of a step, and the seconds since its start."""
         if self.quiet:
             return
         if done:
@@ -88,7 +88,7 @@ class Steps:
             bar.update(task, description=f"{self._words}: {done + 1} of {total}, {words}")
         elif not done or monotonic() - self._said >= BETWEEN_LINES:
             self._said = monotonic()
-            echo(f"  {done + 1} of {total}: {words}", err=True)
+            ui.echo(f"  {done + 1} of {total}: {words}", err=True)
 
     @contextmanager
     def _on_terminal(self, words: str) -> Iterator[None]:
@@ -99,7 +99,7 @@ class Steps:
             progress.TextColumn("{task.description}", markup=False),
             progress.TimeElapsedColumn(),
         )
-        with progress.Progress(*columns, console=console(err=True), transient=True) as bar:
+        with progress.Progress(*columns, console=ui.console(err=True), transient=True) as bar:
             self._bar = bar, bar.add_task(words, total=None)
             try:
                 yield
@@ -110,14 +110,14 @@ class Steps:
         while not ended.wait(SIGN_OF_LIFE):
             if monotonic() - self._said >= SIGN_OF_LIFE:
                 self._said = monotonic()
-                echo(f"  still running after {duration(monotonic() - started)}", err=True)
+                ui.echo(f"  still running after {duration(monotonic() - started)}", err=True)
 
 
 class ComparisonProgress:
-    """Callback of a comparison: a bar on a terminal, now and then a line elsewhere."""
+    """Progress callback of a comparison: a bar on a terminal, occasional lines elsewhere."""
 
     def __init__(self) -> None:
-        self.console, self.said = console(err=True), monotonic()
+        self.console, self.said = ui.console(err=True), monotonic()
         self.bar: Any = None
 
     def __enter__(self) -> ComparisonProgress:
@@ -147,4 +147,4 @@ class ComparisonProgress:
         if cell["status"] == "ok" and done < total and monotonic() - self.said < 5:
             return
         self.said = monotonic()
-        echo(f"{done} of {total}: {words}", err=True)
+        ui.echo(f"{done} of {total}: {words}", err=True)

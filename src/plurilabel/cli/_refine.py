@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from plurilabel._core.words import file_size
-from plurilabel.cli._data import read_rows, rows_options
-from plurilabel.cli._output import check_file, check_output, force_option, say
+from plurilabel.cli import _output as ui
+from plurilabel.cli._data import rows_options
+from plurilabel.cli._predict import load_rows
 
 if TYPE_CHECKING:
     from plurilabel.models import Model
 
-# plurilabel.models' own, whose import would take a second
+# as in plurilabel.models, whose import takes a second
 METHODS = ("sigmoid", "beta", "temperature", "isotonic", "auto")
 KINDS = ("recall", "subset", "misses", "labels", "discoveries")
 
@@ -22,11 +23,11 @@ KINDS = ("recall", "subset", "misses", "labels", "discoveries")
 def refining_command(function: Any) -> Any:
     """Add the arguments and options of both commands."""
     for option in (
-        force_option,
+        ui.force_option,
         rows_options,
-        click.option(
-            "-o", "--out", required=True, type=click.Path(path_type=Path), metavar="MODEL.skops",
-            help="File for the new model.",
+        ui.file_option(
+            "-o", "--out", required=True, metavar="MODEL.skops",
+            help="File to save the new model to.",
         ),
         click.argument("data", metavar="NAME|FILE"),
         click.argument("model", metavar="MODEL"),
@@ -38,14 +39,14 @@ def refining_command(function: Any) -> Any:
 @click.command()
 @click.option(
     "--method", type=click.Choice(METHODS), default="sigmoid", show_default=True,
-    help="How scores become probabilities; auto takes the best by log loss.",
+    help="Calibration method; auto takes the best by log loss.",
 )  # fmt: skip
 @refining_command
 def calibrate(model: str, data: str, out: Path, force: bool, method: str, **reading: Any) -> None:
     """Calibrate the predicted probabilities.
 
-    FILE has rows with known labels that the model has not seen. The new model predicts the labels
-    with a probability above one half, whatever cut the old one had, so label sets may change.
+    FILE has rows with known labels that the model was not trained on. The new model predicts the
+    labels with a probability above 0.5, whatever the threshold before, so label sets may change.
 
     \b
     Example:
@@ -57,18 +58,18 @@ def calibrate(model: str, data: str, out: Path, force: bool, method: str, **read
 @click.command()
 @click.option(
     "--kind", type=click.Choice(KINDS), default="recall", show_default=True,
-    help="What is kept below --alpha: the share of a row's labels that are missed (recall), rows "
-    "with any miss (subset), misses among all labels, rows in which a label is missed (labels), "
-    "or predicted labels that are wrong (discoveries).",
+    help="The risk to keep below --alpha: missed labels of a row (recall), rows with a missed "
+    "label (subset), missed labels among all (misses), missed rows of each label (labels), or "
+    "wrong labels among the predicted ones (discoveries).",
 )  # fmt: skip
 @click.option(
     "--alpha", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.1,
-    show_default=True, help="The highest share.",
+    show_default=True, help="The largest acceptable risk.",
 )  # fmt: skip
 @click.option(
     "--delta", type=click.FloatRange(0, 1, min_open=True, max_open=True),
-    help="The probability that the guarantee fails: 0.1 for discoveries; by default, recall, "
-    "subset and misses are kept on average only. Not for labels.",
+    help="Probability that the guarantee fails. By default 0.1 for discoveries, while recall, "
+    "subset and misses hold only on average. Not for labels.",
 )  # fmt: skip
 @refining_command
 def guarantee(
@@ -81,10 +82,10 @@ def guarantee(
     delta: float | None,
     **reading: Any,
 ) -> None:
-    """Let a model predict label sets with a guarantee.
+    """Add a guarantee to the label sets of a model.
 
-    FILE has rows with known labels that the model has not seen. The guarantee holds for new rows
-    that are like these. The new model cannot be exported to ONNX.
+    FILE has rows with known labels that the model was not trained on. The guarantee holds for new
+    rows from the same distribution. The new model cannot be exported to ONNX.
 
     \b
     Examples:
@@ -93,22 +94,18 @@ def guarantee(
     """
     options = {"kind": kind, "alpha": alpha, "delta": delta}
     refined = _refine(model, data, out, force, reading, "guarantee", **options)
-    say(f"Guarantee: {refined.notes['guarantee']['words']}")
+    ui.say(f"Guarantee: {refined.notes['guarantee']['words']}")
 
 
 def _refine(
     model: str, data: str, out: Path, force: bool, reading: Any, function: str, **options: Any
 ) -> Model:
     """Load a model and rows, call a function of ``plurilabel.models``, and save the result."""
-    check_output(out, model, data, force=force)
-    check_file(model)
+    ui.check_output(out, model, data, force=force)
+    loaded, rows = load_rows(model, data, with_labels=True, **reading)
     from plurilabel import models
 
-    loaded = models.load_model(model)
-    rows = read_rows(loaded, data, with_labels=True, **reading)
-    for remark in rows.remarks:
-        say(f"Note: {remark}", as_json=True)
     refined: Model = getattr(models, function)(loaded, rows, **options)
     models.save_model(refined, out)
-    say(f"Wrote {out} ({refined.notes['refined']}, {file_size(out.stat().st_size)})")
+    ui.say(f"Wrote {out} ({refined.notes['refined']}, {file_size(out.stat().st_size)})")
     return refined

@@ -13,9 +13,9 @@ from plurilabel.cli._data import is_standard
 from plurilabel.cli._output import UsageError, check_file, echo
 
 LEARNS = {
-    "exact": "learns corrections at once",
-    "refit": "is fitted again on corrections, in the background",
-    "kept": "corrections are stored but not learned; pass --data to enable refitting",
+    "exact": "learns corrections immediately",
+    "refit": "is refitted on corrections in the background",
+    "kept": "corrections are stored but not learned; use --data to enable refitting",
 }
 
 
@@ -23,46 +23,45 @@ LEARNS = {
 @click.argument("model", metavar="MODEL")
 @click.option(
     "--data", metavar="NAME|FILE",
-    help="The rows that the model was learned from, with their labels. They are shown as they "
-    "were given, and a learner without incremental updates is fitted again on them and the "
-    "corrections.",
+    help="The training rows of the model, with their labels. They are shown on the page, and a "
+    "learner without incremental updates is refitted on them and the corrections.",
 )  # fmt: skip
 @click.option(
-    "--pool", metavar="NAME|FILE", help="Rows without labels, to be labelled on the page."
+    "--pool", metavar="NAME|FILE", help="Unlabeled rows, to be labeled on the page."
 )  # fmt: skip
 @click.option(
     "--store", type=click.Path(path_type=Path), metavar="FILE.db",
-    help="Where corrections are kept; by default beside the model, as MODEL.feedback.db.",
+    help="File for corrections; by default MODEL.feedback.db, next to the model.",
 )  # fmt: skip
-@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option(
     "--port", type=click.IntRange(0, 65535), default=8000, show_default=True,
-    help="The port to listen on; 0 for any that is free.",
+    help="Port to listen on; 0 for any free port.",
 )  # fmt: skip
 @click.option(
     "--token", envvar="PLURILABEL_TOKEN", metavar="TEXT",
-    help="What clients must send as `Authorization: Bearer TEXT`; also read from "
-    "PLURILABEL_TOKEN. By default one is made if --host can be reached from other machines.",
+    help="Token that clients must send as `Authorization: Bearer TEXT`; also read from "
+    "PLURILABEL_TOKEN. By default, one is generated if --host is reachable from other machines.",
 )  # fmt: skip
 @click.option(
     "--max-body", type=click.FloatRange(0.001), default=16, show_default=True, metavar="MB",
-    help="Megabytes of a request.",
+    help="Maximum size of a request.",
 )  # fmt: skip
 @click.option(
     "--max-rows", type=click.IntRange(1), default=10_000, show_default=True,
-    help="Rows of a request.",
+    help="Maximum number of rows of a request.",
 )  # fmt: skip
 @click.option(
     "--timeout", type=click.FloatRange(0, min_open=True), default=30, show_default=True,
-    metavar="SECONDS", help="Time for an answer.",
+    metavar="SECONDS", help="Time limit of a request.",
 )  # fmt: skip
 @click.option(
     "--max-connections", type=click.IntRange(1), default=2_000, show_default=True,
-    help="Connections at a time.",
+    help="Maximum number of open connections.",
 )  # fmt: skip
 @click.option(
     "--max-memory", type=click.FloatRange(1), default=512, show_default=True, metavar="MB",
-    help="Megabytes of all requests under way and of their answers.",
+    help="Maximum memory of all requests being processed and their responses.",
 )  # fmt: skip
 @click.option("--open", "opens", is_flag=True, help="Open the page in a browser.")
 def serve(
@@ -82,10 +81,9 @@ def serve(
 ) -> None:
     """Serve a model over HTTP, with a page to view, explain and correct predictions.
 
-    A correction is acknowledged when it is on disk. Learners that support exact updates
-    (ML-kNN and the other lazy ones) have learned it by then; others are fitted again in the
-    background, if --data is given. Stopped or killed, and started again with the same files,
-    it is the same model.
+    Corrections are acknowledged once they are on disk. Learners that support exact updates (ML-kNN
+    and the other lazy learners) have learned them by then; others are refitted in the background
+    if --data is given. Restarted with the same files, the service has the same model.
 
     \b
     Examples:
@@ -107,7 +105,7 @@ def serve(
     def ready(address: str) -> None:
         kept = counted(service.ledger.version, "correction")
         echo(f"{service.model!r}, {LEARNS[service.training.how]}")
-        echo(f"Corrections are kept in {service.store.path} ({kept} so far)")
+        echo(f"Corrections are stored in {service.store.path} ({kept} so far)")
         echo(f"Open {address} in a browser; Ctrl+C stops")
         sys.stdout.flush()
         if opens:

@@ -1,4 +1,4 @@
-"""Standard datasets by name, generated ones, and what is in them."""
+"""Standard datasets by name, generated datasets, and statistics of datasets."""
 
 from plurilabel._core.data.dataset import Dataset
 from plurilabel._core.data.hierarchy import Hierarchy
@@ -12,17 +12,8 @@ from plurilabel.datasets._generate_sparse import make_sparse_multilabel
 from plurilabel.datasets._load import dataset_names, load
 
 __all__ = [
-    "Dataset",
-    "Description",
-    "Hierarchy",
-    "UnknownLabels",
-    "dataset_names",
-    "describe",
-    "load",
-    "make_multilabel",
-    "make_sparse_multilabel",
-    "plot_description",
-    "soft_copies",
-]
+    "Dataset", "Description", "Hierarchy", "UnknownLabels", "dataset_names", "describe", "load",
+    "make_multilabel", "make_sparse_multilabel", "plot_description", "soft_copies",
+]  # fmt: skip
 
 publish(globals())

@@ -1,4 +1,4 @@
-"""What is in a multi-label dataset: sizes, label frequencies, imbalance, co-occurrence."""
+"""Statistics of a multi-label dataset: sizes, label frequencies, imbalance, co-occurrence."""
 
 from __future__ import annotations
 
@@ -20,13 +20,12 @@ from plurilabel._core.words import aligned, display_width, shortened
 
 Vector: TypeAlias = NDArray[np.float64]
 
-
-MOST_LABELS = 20_000_000  # some gigabytes of figures, a few for each label
+MOST_LABELS = 20_000_000  # their statistics take some gigabytes
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Description:
-    """The result of :func:`describe`. ``print`` shows it; all figures are attributes.
+    """Result of :func:`describe`; ``print`` shows a summary.
 
     With n instances, q labels, Y_i the label set of instance i and c_l the number of instances
     with label l:
@@ -46,29 +45,29 @@ class Description:
     density : float
         LDen, LCard / q.
     diversity : int
-        LDiv, number of distinct label sets; the empty one counts if it occurs.
+        LDiv, number of distinct label sets, including the empty one if it occurs.
     normalized_diversity : float
         PLDiv, LDiv / n.
     single_label, no_label : int
-        Instances with exactly one label, with none.
+        Number of instances with exactly one label, and with none.
     label_sets : csr_array of shape (LDiv, q)
         The distinct label sets, the most frequent first.
     set_counts : ndarray of shape (LDiv,)
         How often each occurs.
     irlbl : ndarray of shape (q,)
-        IRLbl(l) = max_k c_k / c_l; infinite for a label that is never present.
+        IRLbl(l) = max_k c_k / c_l; infinite for a label that never occurs.
     mean_ir, cvir : float
         Mean of IRLbl, and its standard deviation (with q - 1) divided by the mean, both over the
-        labels that are present. (mldr counts absent labels as IRLbl 0.) NaN where undefined.
+        labels that occur; NaN if undefined. (mldr counts the others as IRLbl 0.)
     scumble : float
         Mean over the instances of ``1 - G_i / A_i``, where G_i and A_i are the geometric and the
         arithmetic mean of IRLbl(l) over the labels in Y_i; 0 for an instance without labels.
     label_scumble : ndarray of shape (q,)
-        The same mean over the instances with label l; NaN for a label that is never present.
+        The same mean over the instances with label l; NaN for a label that never occurs.
     unknown : int
         Number of unknown labels, which count as absent.
     cooccurrence : csr_array of shape (q, q)
-        Instances that have both labels; the diagonal holds c_l. Computed when first used.
+        Number of instances with both labels, c_l on the diagonal. Computed when first used.
 
     References
     ----------
@@ -92,10 +91,23 @@ class Description:
     name: str
     instances: int
     features: int | None
+    labels: int
     label_names: Sequence[str]
     label_sets: sparse.csr_array
     set_counts: NDArray[np.int64]
-    unknown: int = 0
+    unknown: int
+    counts: NDArray[np.int64]
+    cardinality: float
+    density: float
+    diversity: int
+    normalized_diversity: float
+    single_label: int
+    no_label: int
+    irlbl: Vector
+    mean_ir: float
+    cvir: float
+    scumble: float
+    label_scumble: Vector
 
     def __repr__(self) -> str:
         title = f"Description of {self.name!r}" if self.name else "Description"
@@ -108,14 +120,14 @@ class Description:
         return self.summary()
 
     def _figures(self) -> list[tuple[str, str, str]]:
-        """What, how much, and a note on it."""
+        """Names, values and notes of the summary."""
         n = self.instances
         figures = (
             ("instances", n, ""),
             ("features", self.features, ""),
             ("labels", self.labels, ""),
-            ("not known", self.unknown or None,
-             f"{self.unknown / (n * self.labels):.1%} of the labels; nowhere counted as present"),
+            ("unknown labels", self.unknown or None,
+             f"{self.unknown / (n * self.labels):.1%} of all; counted as absent"),
             ("cardinality (LCard)", self.cardinality, "labels per instance"),
             ("density (LDen)", self.density, ""),
             ("distinct sets (LDiv)", self.diversity,
@@ -130,14 +142,13 @@ class Description:
         return [(what, _figure(value), note) for what, value, note in figures if value is not None]
 
     def summary(self, top: int = 10) -> str:
-        """The figures as a table for a terminal, with the ``top`` labels, sets and pairs."""
+        """The statistics as text, with the ``top`` labels, label sets and pairs of labels."""
         shown = self._figures()
         width = max(9, *(len(value) for _, value, _ in shown))
         lines = [self.name, "=" * display_width(self.name)] if self.name else []
         lines += [f"{what:<22}{value:>{width}}  {note}".rstrip() for what, value, note in shown]
-
         for table in self._blocks(top):
-            # three blocks under each other: columns line up unless something is long
+            # the columns of the three tables line up unless something is long
             lines += ["", *aligned(table, least=(20, 5, 5, 5))]
         if never := self.never_present():
             rest = f" and {len(never) - top} more" if len(never) > top else ""
@@ -150,91 +161,33 @@ class Description:
         return "".join(parts)
 
     def _blocks(self, top: int) -> Iterator[list[list[str]]]:
-        """Tables of the most frequent labels, sets and pairs, with their heads."""
-        frequent = np.argsort(-self.counts, kind="stable")[:top]
-        names = [self.label_names[l] for l in frequent if self.counts[l]]
-        if names:
-            yield self._block("labels", names, self.counts[frequent], IRLbl=self.irlbl[frequent])
-        for what, rows in (("sets", self.common_sets(top)), ("pairs", self.common_pairs(top))):
-            names = [" + ".join(row["labels"]) or "(no label)" for row in rows]
-            more = {"lift": [row["lift"] for row in rows]} if what == "pairs" else {}
-            if names:
-                yield self._block(what, names, [row["count"] for row in rows], **more)
-
-    def _block(self, what: str, names: list[str], counts: Any, **more: Any) -> list[list[str]]:
-        table = [[f"most frequent {what}", "count", "share", *more]]
-        for name, count, *values in zip(names, counts, *more.values()):
-            figures = [f"{count}", f"{count / self.instances:.1%}", *(f"{v:.2f}" for v in values)]
-            table.append([shortened(name), *figures])
-        return table
-
-    @property
-    def labels(self) -> int:
-        return len(self.label_names)
-
-    @cached_property
-    def counts(self) -> NDArray[np.int64]:
-        return self._total(self.set_counts)
-
-    @cached_property
-    def cardinality(self) -> float:
-        return float(self.counts.sum() / self.instances)
-
-    @property
-    def density(self) -> float:
-        return self.cardinality / self.labels
-
-    @property
-    def diversity(self) -> int:
-        return len(self.set_counts)
-
-    @property
-    def normalized_diversity(self) -> float:
-        return self.diversity / self.instances
-
-    @property
-    def single_label(self) -> int:
-        return int(self.set_counts[self._set_sizes == 1].sum())
-
-    @property
-    def no_label(self) -> int:
-        return int(self.set_counts[self._set_sizes == 0].sum())
-
-    @cached_property
-    def irlbl(self) -> Vector:
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return np.where(self.counts > 0, self.counts.max() / self.counts, np.inf)
-
-    @property
-    def mean_ir(self) -> float:
-        present = self.irlbl[self.counts > 0]
-        return float(present.mean()) if len(present) else np.nan
-
-    @property
-    def cvir(self) -> float:
-        present = self.irlbl[self.counts > 0]
-        return float(present.std(ddof=1) / present.mean()) if len(present) > 1 else np.nan
-
-    @property
-    def scumble(self) -> float:
-        return float(self._set_scumble @ self.set_counts / self.instances)
-
-    @cached_property
-    def label_scumble(self) -> Vector:
-        with np.errstate(invalid="ignore"):
-            return self._total(self._set_scumble * self.set_counts) / self.counts
+        """Tables of the most frequent labels, label sets and pairs, each with its header."""
+        labels = [
+            self._row([l], self.counts[l], IRLbl=self.irlbl[l])
+            for l in np.argsort(-self.counts, kind="stable")[:top]
+            if self.counts[l]
+        ]
+        blocks = {"labels": labels, "sets": self.common_sets(top), "pairs": self.common_pairs(top)}
+        for what, rows in blocks.items():
+            table = []
+            for row in rows:
+                names, count, share, *more = row.values()
+                name = shortened(" + ".join(names) or "(no label)")
+                table.append([name, f"{count}", f"{share:.1%}", *(f"{v:.2f}" for v in more)])
+            if rows:
+                yield [[f"most frequent {what}", *list(rows[0])[1:]], *table]
 
     @cached_property
     def cooccurrence(self) -> sparse.csr_array:
         S = self.label_sets.astype(np.int64)
         weighted = S.copy()
-        weighted.data *= np.repeat(self.set_counts, self._set_sizes)
+        weighted.data *= np.repeat(self.set_counts, np.diff(S.indptr))
         together = (S.T.tocsr() @ weighted).tocsr()
         together.sort_indices()
         return together
 
     def never_present(self) -> list[str]:
-        """Names of the labels that no instance has."""
+        """Names of the labels that never occur."""
         return [self.label_names[l] for l in np.flatnonzero(self.counts == 0).tolist()]
 
     def label_table(self) -> list[dict[str, Any]]:
@@ -252,19 +205,19 @@ class Description:
         ]
 
     def common_sets(self, top: int = 10) -> list[dict[str, Any]]:
-        """The most frequent label sets: ``labels, count, share``."""
+        """The most frequent label sets, with ``labels, count, share``."""
         S = self.label_sets[:top]
         sets = [S.indices[start:end] for start, end in pairwise(S.indptr)]
         return [self._row(labels, count) for labels, count in zip(sets, self.set_counts)]
 
     def common_pairs(self, top: int = 10) -> list[dict[str, Any]]:
-        """The pairs of labels that most often occur together: ``labels, count, share, lift``.
+        """The most frequent pairs of labels, with ``labels, count, share, lift``.
 
-        Lift is the count divided by that expected of independent labels, ``c_a c_b / n``.
+        Lift is the count divided by that expected for independent labels, ``c_a c_b / n``.
         """
         pairs = sparse.triu(self.cooccurrence, k=1, format="coo")
         a, b, count = pairs.row, pairs.col, pairs.data
-        if 0 < top < len(count):  # sort only what can be among the first
+        if 0 < top < len(count):  # only sort candidates for the top
             frequent = count >= np.partition(count, len(count) - top)[len(count) - top]
             a, b, count = a[frequent], b[frequent], count[frequent]
         order = np.lexsort((b, a, -count))[:top]
@@ -278,7 +231,7 @@ class Description:
         return {"labels": names, "count": int(count), "share": share, **more}
 
     def to_dict(self, top: int = 50) -> dict[str, Any]:
-        """All figures, ready for JSON, with the ``top`` sets and pairs; None where undefined."""
+        """All statistics for JSON, with the ``top`` sets and pairs; None where undefined."""
         figures: dict[str, Any] = {
             key: getattr(self, key)
             for key in (
@@ -294,26 +247,6 @@ class Description:
             "never_present": self.never_present(),
         }
 
-    @cached_property
-    def _set_sizes(self) -> NDArray[np.int64]:
-        return np.diff(self.label_sets.indptr).astype(np.int64)
-
-    @cached_property
-    def _set_scumble(self) -> Vector:
-        """1 - geometric / arithmetic mean of IRLbl over each distinct set: Atkinson's index."""
-        S, size = self.label_sets.astype(np.float64), np.maximum(self._set_sizes, 1)
-        ir = np.where(self.counts > 0, self.irlbl, 1.0)
-        geometric = np.exp(S @ np.log(ir) / size)
-        arithmetic = np.maximum(S @ ir / size, 1.0)  # IRLbl is at least 1; an empty set has none
-        # one label or none has no spread, whatever exp and log leave in the last digit
-        return np.where(self._set_sizes > 1, np.maximum(1 - geometric / arithmetic, 0), 0)
-
-    def _total(self, weights: NDArray[Any]) -> NDArray[Any]:
-        """Sum of the weights of the sets that hold each label, (q,)."""
-        spread = np.repeat(weights, self._set_sizes)
-        total = np.bincount(self.label_sets.indices, weights=spread, minlength=self.labels)
-        return total.astype(weights.dtype)
-
 
 def _figure(value: float) -> str:
     if isinstance(value, int):
@@ -324,7 +257,7 @@ def _figure(value: float) -> str:
 def describe(
     Y: Any, *, X: Any = None, label_names: Sequence[str] | None = None, name: str = ""
 ) -> Description:
-    """Describe a dataset by its labels.
+    """Compute the statistics of a multi-label dataset.
 
     Sparse labels stay sparse: a million rows by ten thousand labels take a few seconds.
 
@@ -335,10 +268,9 @@ def describe(
     X : array-like, sparse matrix or data frame of shape (n, d), optional
         The features, to report their number; not with a Dataset, which has its own.
     label_names : sequence of str, optional
-        Names of the labels; otherwise those of the Dataset or data frame, or
-        ``label0, label1, ...``.
+        By default those of the Dataset or data frame, or ``label0, label1, ...``.
     name : str, optional
-        Title of the summary; otherwise that of the Dataset.
+        Title of the summary; by default that of the Dataset.
 
     Returns
     -------
@@ -386,7 +318,7 @@ def describe(
     names: Sequence[str] | None = column_names(Y)
     if isinstance(Y, Dataset):
         if X is not None:
-            raise ValueError("X must be left out when a Dataset is described: it has its own")
+            raise ValueError("X must not be given with a Dataset, which has its own")
         X, Y, names, name = Y.X, Y.Y, Y.label_names, name or Y.name
     known, unknown = known_part(Y)
     labels = check_labels(known)
@@ -394,31 +326,68 @@ def describe(
     if n == 0 or q == 0:
         raise ValueError(f"Y must have at least one row and one label, got shape {(n, q)}")
     if q > MOST_LABELS:
-        problem = f"Y must have at most {MOST_LABELS:,} labels to be described, got {q:,}"
-        raise ValueError(f"{problem}: a file can announce more than memory has room for")
+        raise ValueError(f"Y must have at most {MOST_LABELS:,} labels to be described, got {q:,}")
     label_sets, set_counts = distinct_label_sets(sparse.csr_array(labels))
     return Description(
         name=name,
         instances=n,
         features=None if X is None else _n_features(X, n),
+        labels=q,
         label_names=names_or_default(names if label_names is None else label_names, q),
         label_sets=label_sets,
         set_counts=set_counts,
         unknown=0 if unknown is None else int(unknown.sum()),
+        **_statistics(label_sets, set_counts, n),
     )
+
+
+def _statistics(S: sparse.csr_array, set_counts: NDArray[np.int64], n: int) -> dict[str, Any]:
+    """The statistics of n instances with the label sets S, (sets, q)."""
+    sizes, q = np.diff(S.indptr).astype(np.int64), S.shape[1]
+
+    def total(weights: NDArray[Any]) -> NDArray[Any]:
+        """Sum of the weights of the sets with each label, (q,)."""
+        spread = np.repeat(weights, sizes)
+        return np.bincount(S.indices, weights=spread, minlength=q).astype(weights.dtype)
+
+    counts = total(set_counts)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        irlbl = np.where(counts > 0, counts.max() / counts, np.inf)
+    present = irlbl[counts > 0]
+    # 1 - geometric / arithmetic mean of IRLbl in each set; exactly 0 for at most one label
+    ir, least = np.where(counts > 0, irlbl, 1.0), np.maximum(sizes, 1)
+    geometric = np.exp(S.astype(np.float64) @ np.log(ir) / least)
+    arithmetic = np.maximum(S.astype(np.float64) @ ir / least, 1.0)  # an empty set has none
+    scumble = np.where(sizes > 1, np.maximum(1 - geometric / arithmetic, 0), 0)
+    cardinality = float(counts.sum() / n)
+    with np.errstate(invalid="ignore"):
+        label_scumble = total(scumble * set_counts) / counts
+    return {
+        "counts": counts,
+        "cardinality": cardinality,
+        "density": cardinality / q,
+        "diversity": len(sizes),
+        "normalized_diversity": len(sizes) / n,
+        "single_label": int(set_counts[sizes == 1].sum()),
+        "no_label": int(set_counts[sizes == 0].sum()),
+        "irlbl": irlbl,
+        "mean_ir": float(present.mean()) if len(present) else np.nan,
+        "cvir": float(present.std(ddof=1) / present.mean()) if len(present) > 1 else np.nan,
+        "scumble": float(scumble @ set_counts / n),
+        "label_scumble": label_scumble,
+    }
 
 
 def _n_features(X: Any, n: int) -> int:
     shape = X.shape if hasattr(X, "shape") else np.shape(X)
     if len(shape) < 2 or shape[0] != n:
-        raise ValueError(f"X must have {n} rows, as Y has, got shape {tuple(shape)}")
+        raise ValueError(f"X must have {n} rows like Y, got shape {tuple(shape)}")
     return int(shape[-1])
 
 
 def distinct_label_sets(Y: sparse.csr_array) -> tuple[sparse.csr_array, NDArray[np.int64]]:
-    """The distinct rows of Y (canonical CSR) and how often each occurs."""
-    # The most frequent come first; among equals, those that occur first in Y.
-    # the sorted column numbers of a row, as bytes, are its label set: exact, and nothing densified
+    """The distinct rows of Y (canonical CSR), the most frequent first, and their counts."""
+    # a label set is identified by the bytes of its sorted column numbers: exact and sparse
     content = Y.indices.tobytes()
     bounds = (Y.indptr.astype(np.int64) * Y.indices.itemsize).tolist()
     numbers: dict[bytes, int] = {}

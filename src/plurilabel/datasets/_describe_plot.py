@@ -1,4 +1,4 @@
-"""A picture of a description: label frequencies beside their co-occurrence."""
+"""Plot of a description: label frequencies next to their co-occurrence."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from plurilabel._core.compat import import_extra
 from plurilabel._core.data.dataset import Dataset
 from plurilabel._core.records import write_atomic
 from plurilabel._core.words import counted, display_width, shortened
@@ -26,20 +27,20 @@ def plot_description(
     *,
     top: int = 30,
 ) -> Figure:
-    """Draw how frequent the labels are and which of them occur together.
+    """Plot how frequent the labels are and which of them occur together.
 
     Each label is a row: on the left the number and share of the instances that have it, on the
     right the share of those that also have each other label. Needs matplotlib
-    (``pip install plurilabel[cli]``).
+    (``pip install 'plurilabel[cli]'``).
 
     Parameters
     ----------
     data : Dataset, Description, or 0/1 matrix of shape (n, q)
-        Whatever :func:`describe` takes, or what it returned.
+        Input or output of :func:`describe`.
     path : path, optional
-        File to write, in the format given by its suffix: ``.png``, ``.svg`` or ``.pdf``.
+        File to write, in the format of its suffix: ``.png``, ``.svg`` or ``.pdf``.
     top : int, default=30
-        Number of labels shown, the most frequent first.
+        Number of labels to show, the most frequent ones.
 
     Returns
     -------
@@ -52,13 +53,9 @@ def plot_description(
     >>> [text.get_text() for text in figure.axes[0].get_yticklabels()]
     ['five or more', 'even', 'multiple of three']
     """
-    try:
-        from matplotlib.layout_engine import ConstrainedLayoutEngine
+    engine = import_extra("matplotlib.layout_engine", "plot_description", "cli")
+    from plurilabel._core.figure import NotebookFigure
 
-        from plurilabel._core.figure import NotebookFigure
-    except ImportError:
-        problem = "plot_description needs matplotlib: pip install plurilabel[cli]"
-        raise ImportError(problem) from None
     description = data if isinstance(data, Description) else describe(data)
     if top < 1:
         raise ValueError(f"top must be at least 1, got {top}")
@@ -69,7 +66,7 @@ def plot_description(
     k, longest = len(names), 0.075 * max(map(display_width, names))  # inches, at 8 points
     side = k * min(max(2.4 / k, 0.24), 0.4)
     size = max(longest + side + 4.5, 7), longest + side + 0.8
-    figure = NotebookFigure(size, layout=ConstrainedLayoutEngine(h_pad=0.12))
+    figure = NotebookFigure(size, layout=engine.ConstrainedLayoutEngine(h_pad=0.12))
     bars, cells = figure.subplots(1, 2, width_ratios=(3.4, side))
     title = f"{description.name}: " if description.name else ""
     title += f"{counted(description.instances, 'instance')}, "
@@ -85,8 +82,7 @@ def plot_description(
     bar.ax.tick_params(length=0, labelsize=8, labelcolor=_QUIET)
     if path is not None:
         ending = os.path.splitext(os.fspath(path))[1].lstrip(".").lower()
-        known = figure.canvas.get_supported_filetypes()
-        if ending not in known:
+        if ending not in figure.canvas.get_supported_filetypes():
             raise ValueError(f"path must end in .png, .svg or .pdf, got {os.fspath(path)!r}")
         with write_atomic(path) as stream:
             figure.savefig(stream, format=ending, dpi=150, facecolor="white", bbox_inches="tight")
@@ -96,24 +92,19 @@ def plot_description(
 def _draw_frequencies(ax: Axes, description: Description, shown: Any, names: list[str]) -> None:
     from matplotlib.ticker import MaxNLocator
 
-    counts = description.counts[shown]
+    counts, at = description.counts[shown], np.arange(len(shown))
     share = counts / description.instances
-    at = np.arange(len(shown))
-    ax.barh(at, share, height=0.72, color=_BAR)
-    for y, x, count in zip(at, share, counts):
-        ax.annotate(
-            f"{count:,}", (x, y), (3, 0), textcoords="offset points",
-            va="center", fontsize=7.5, color=_QUIET,
-        )  # fmt: skip
-    ax.set_ylim(len(shown) - 0.5, -0.5)
     highest = float(share.max()) or 1.0
+    bars = ax.barh(at, share, height=0.72, color=_BAR)
+    ax.bar_label(bars, [f"{count:,}" for count in counts], padding=3, fontsize=7.5, color=_QUIET)
+    ax.set_yticks(at, names)
     ax.set_xticks([x for x in MaxNLocator(5).tick_values(0, highest) if x <= 1])
-    ax.set_xlim(0, highest * 1.2)  # room for the counts
+    # room for the counts
+    ax.set(xlim=(0, highest * 1.2), ylim=(len(shown) - 0.5, -0.5), axisbelow=True)
     ax.xaxis.set_major_formatter(_percent(highest))
     ax.grid(axis="x", color="#e4e7eb", linewidth=0.8)
-    ax.set_axisbelow(True)
-    ax.set_yticks(at, names)
-    _quiet(ax, "instances with the label", keep="left")
+    _quiet(ax, "instances with the label")
+    ax.spines["left"].set(visible=True, color="#cbd2d9")
 
 
 def _draw_cooccurrence(
@@ -121,7 +112,7 @@ def _draw_cooccurrence(
 ) -> AxesImage:
     together = description.cooccurrence[shown][:, shown].toarray().astype(np.float64)  # (k, k)
     share = together / np.maximum(description.counts[shown], 1)[:, None]
-    np.fill_diagonal(share, np.nan)  # always 1: it would drown the rest
+    np.fill_diagonal(share, np.nan)  # always 1, far above the rest
     highest = float(np.nanmax(share)) if len(shown) > 1 else 0.0
     ax.set_facecolor("#eceff1")
     image = ax.imshow(share, cmap="Blues", vmin=0, vmax=highest or 1, aspect="auto")
@@ -132,7 +123,7 @@ def _draw_cooccurrence(
     ax.set_yticks(between, minor=True)
     ax.grid(which="minor", color="white", linewidth=0.6)
     ax.tick_params(which="minor", length=0)
-    _quiet(ax, "of these, also with")
+    _quiet(ax, "that also have")
     return image
 
 
@@ -143,10 +134,8 @@ def _percent(highest: float) -> Any:
     return PercentFormatter(xmax=1, decimals=0 if highest > 0.05 else 1 if highest > 0.005 else 2)
 
 
-def _quiet(ax: Axes, title: str, keep: str = "") -> None:
-    """No frame and no tick marks: only the data."""
+def _quiet(ax: Axes, title: str) -> None:
+    """Remove the frame and the tick marks."""
     ax.set_title(title, loc="left", fontsize=9, color=_QUIET)
-    for side, spine in ax.spines.items():
-        spine.set_visible(side == keep)
-        spine.set_color("#cbd2d9")
+    ax.spines[:].set_visible(False)
     ax.tick_params(length=0, labelsize=8, labelcolor=_INK)

@@ -1,4 +1,4 @@
-"""Generated data with dense features: each label is a region of the feature space."""
+"""Generate data with dense features: each label is a region of the feature space."""
 
 from __future__ import annotations
 
@@ -52,9 +52,9 @@ def make_multilabel(
 ) -> Dataset:
     """Generate dense data in which each label is a ball or a cube in the feature space.
 
-    As in Mldatagen, each label has a random region inside the domain, which is the unit ball or
-    the cube [-1, 1]^d. Instances are drawn uniformly inside the regions, more from those of
-    frequent labels, and have all labels whose regions contain them.
+    As in Mldatagen, each label is a random region inside the domain, the unit ball or the cube
+    [-1, 1]^d. Instances are drawn uniformly from the regions, more from those of frequent labels,
+    and have all labels whose regions contain them.
 
     Parameters
     ----------
@@ -67,29 +67,29 @@ def make_multilabel(
     cardinality : float, default=2.0
         Mean number of labels per instance, noise included. All regions are scaled to meet it.
     dependence : float in [0, 1), default=0.0
-        How far regions are moved towards the center of their group of labels, so that the labels
-        of a group occur together. Labels are assigned to groups at random.
+        How far regions are moved towards the center of a random group of labels, so that the
+        labels of a group occur together.
     imbalance : float, default=0.5
         The region of the r-th label has r**-imbalance times the volume and the instances of that
         of the first. With 0 all labels are equally frequent.
     noise : float in [0, 0.5), default=0.0
         Probability that a label of an instance is flipped, present to absent or back.
     allow_empty : bool, default=False
-        If True, instances are drawn from the whole domain, also outside of all regions. If False,
-        every instance has a label: where noise would remove the last one, the instance keeps the
-        label of the region from which it was drawn.
+        Whether to draw instances from the whole domain, including the space outside all regions.
+        Otherwise every instance has a label: if noise removes the last one, it keeps the label of
+        its region.
     random_state : int, RandomState instance or None, default=None
         Pass an int for the same data every time.
 
     Returns
     -------
     Dataset
-        Features in the order relevant, irrelevant, redundant, as their names say.
+        With relevant, irrelevant and redundant features, in this order.
 
     Notes
     -----
     Mldatagen draws radii between two bounds; here they follow from ``imbalance`` and
-    ``cardinality``, so that both can be chosen.
+    ``cardinality``.
 
     References
     ----------
@@ -173,7 +173,7 @@ def _scale_for(cardinality: float, mean_size: Callable[[float], float]) -> float
 
 
 def _in_ball(rng: np.random.Generator, n: int, d: int) -> NDArray[np.float64]:
-    """Uniform in the unit ball: a direction, and a radius whose d-th power is uniform."""
+    """Uniform in the unit ball: a random direction, and a radius whose d-th power is uniform."""
     x = rng.standard_normal((n, d))
     x *= (rng.random(n) ** (1 / d) / np.maximum(np.linalg.norm(x, axis=1), 1e-300))[:, None]
     return x
@@ -206,6 +206,6 @@ def zipf(n: int, exponent: float) -> NDArray[np.float64]:
 
 
 def label_groups(q: int, cardinality: float, rng: np.random.Generator) -> NDArray[np.int64]:
-    """A group number for each label: random, of even sizes, about two label sets each."""
+    """Random groups of labels of equal sizes, about two label sets each."""
     groups = int(min(q, max(2, round(q / (2 * cardinality + 2)))))
     return rng.permutation(q) % groups

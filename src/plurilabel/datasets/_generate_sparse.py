@@ -1,4 +1,4 @@
-"""Generated data like a large text collection: sparse features, sparse labels."""
+"""Generate data like a large text collection, with sparse features and labels."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ def make_sparse_multilabel(
 ) -> Dataset:
     """Generate sparse, high-dimensional data like texts and their tags.
 
-    Each instance has a topic, a group of labels. Its labels come from that group or from all
-    labels; its words from those that belong to its labels (12 random words each, the first more
-    often than the last) or, three in ten, from the whole vocabulary.
+    Each instance has a topic, which is a group of labels. Its labels come from that group or from
+    all labels. Of its words, 30 percent come from the whole vocabulary and the others from the
+    words of its labels, 12 random words each.
 
     Parameters
     ----------
@@ -55,19 +55,17 @@ def make_sparse_multilabel(
     cardinality : float, default=3.0
         Mean number of labels per instance.
     dependence : float in [0, 1], default=0.5
-        Probability that a label comes from the group of the instance's topic, not from all
-        labels. As a set holds each label once, sets from one small group also contain its rarer
-        labels: high values reduce the imbalance.
+        Probability that a label comes from the topic instead of all labels. High values reduce
+        the imbalance, because label sets from one small group also contain its rare labels.
     imbalance : float, default=1.0
         Zipf exponent: the r-th label is drawn r**-imbalance times as often as the first. With 0
         all labels are equally frequent.
     noise : float in [0, 1], default=0.0
-        Probability that a label is replaced, after the words were drawn, by one drawn from all
-        labels. Set sizes do not change.
+        Probability that a label is replaced, after drawing the words, by a random one.
     nnz_per_row : float, default=30.0
         Mean number of distinct words per instance.
     allow_empty : bool, default=False
-        Whether instances without labels may occur; their words come from the whole vocabulary.
+        Whether instances may have no labels; their words come from the whole vocabulary.
     random_state : int, RandomState instance or None, default=None
         Pass an int for the same data every time.
 
@@ -79,8 +77,8 @@ def make_sparse_multilabel(
     Notes
     -----
     Set sizes are binomial with the given mean: 1 + B(q - 1, .), or B(q, .) with
-    ``allow_empty``. Labels within a set differ: one that was drawn already is drawn again, and
-    if a small group runs out of labels the rest come from all labels.
+    ``allow_empty``. A label that is drawn twice is drawn again; if a small group runs out of
+    labels, the rest come from all labels.
 
     Examples
     --------
@@ -104,7 +102,7 @@ def make_sparse_multilabel(
     labels = _Labels(q, cardinality, dependence, imbalance, rng)
     words = _Words(d, q, rng)
 
-    # all sizes first: then the result is allocated once and filled in place
+    # draw all sizes first, to allocate the result once and fill it in place
     Y = _empty_csr(_sizes(rng, n, q, cardinality, least), q, np.int64)
     X = _empty_csr(_sizes(rng, n, d, nnz_per_row, 1), d, np.float64)
     for rows in row_blocks(n, nnz_per_row + cardinality, _DRAWS_AT_ONCE):
@@ -120,15 +118,15 @@ def make_sparse_multilabel(
 
 
 class _Labels:
-    """Draws label sets. Pairs are numbers ``row * q + label``, sorted, so that rows follow."""
+    """Draws label sets, as sorted numbers ``row * q + label``."""
 
     def __init__(
         self, q: int, cardinality: float, dependence: float, imbalance: float, rng: Any
     ) -> None:
         self.q, self.dependence = q, dependence
         group = label_groups(q, cardinality, rng)
-        # labels in the order of their groups, each with its stretch of [0, 1): a number from
-        # the whole stands for any label, one from a group's stretch for a label of the group
+        # labels sorted by group, each with a stretch of [0, 1): a uniform number selects any
+        # label, a number from the stretch of a group one of its labels
         self.in_order = np.argsort(group, kind="stable")
         popularity = zipf(q, imbalance)
         self.end = np.cumsum(popularity[self.in_order])
@@ -140,7 +138,7 @@ class _Labels:
         self.group_mass = mass
 
     def draw(self, sizes: Ints, rng: np.random.Generator) -> Ints:
-        # groups as often as their labels are popular, so that each draw keeps the popularity
+        # groups are as frequent as their labels, so that the popularity of labels is kept
         topic = self.group_in_order[self._position(rng.random(len(sizes)))]
 
         def of_topic_or_any(rows: Ints) -> Ints:
@@ -165,13 +163,13 @@ class _Labels:
 
 
 class _Words:
-    """Draws the distinct words of instances with given labels."""
+    """Draws distinct words for instances with given labels."""
 
     def __init__(self, d: int, q: int, rng: np.random.Generator) -> None:
         self.d = d
         self.of_label = rng.integers(d, size=(q, _OWN_WORDS))
         self.own_end = np.cumsum(zipf(_OWN_WORDS, 0.5))
-        # any word, by its frequency in texts; which words are frequent is left to chance
+        # all words by frequency, in random order
         self.by_frequency = rng.permutation(d)
         self.end = np.cumsum(zipf(d, 1.0))
 
@@ -203,9 +201,8 @@ def top_up(
     attempts: int = 16,
 ) -> Ints:
     """Add one pair ``row * items + item`` for each entry of ``rows`` to sorted distinct pairs."""
-    # Items come from ``draw``; those that a row already has are drawn again. After half of the
-    # attempts any item is accepted, and at the end the few rows that still lack some get free
-    # ones.
+    # Duplicates are drawn again: from ``draw``, after half of the attempts from all items, and
+    # finally from the free items of the few rows that still lack some.
     complete = []
     for attempt in range(attempts):
         if attempt == attempts // 2:
@@ -229,7 +226,7 @@ def top_up(
 
 
 def _with_free_items(pairs: Ints, rows: Ints, items: int, rng: np.random.Generator) -> Ints:
-    """Add random free items to rows that still lack some: rows that are nearly full, or few."""
+    """Add random free items to rows that still lack some."""
     added = [pairs]
     lacking, counts = np.unique(rows, return_counts=True)
     row_of = pairs // items
@@ -252,7 +249,7 @@ def _sizes(rng: np.random.Generator, n: int, most: int, mean: float, least: int)
 
 
 def _empty_csr(sizes: Ints, columns: int, dtype: type) -> sparse.csr_array:
-    """A CSR array whose rows have the given sizes; indices and data are still to be filled."""
+    """A CSR array whose rows have the given sizes, with indices and data to be filled."""
     nnz = int(sizes.sum())
     index = np.int32 if max(nnz, columns) < 2**31 else np.int64
     return csr_of_rows(np.empty(nnz, dtype), np.zeros(nnz, index), sizes, columns)

@@ -1,4 +1,4 @@
-"""Standard datasets by name: from a folder, from the cache, from OpenML."""
+"""Standard datasets by name, from a folder, the cache or OpenML."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from plurilabel.io.shared import mat_variables
 
 @dataclass(frozen=True)
 class Entry:
-    """A known dataset, see ``catalog.toml``: its files, and the figures that identify it."""
+    """A dataset of ``catalog.toml``: its files, and the statistics that identify it."""
 
     files: list[str]
     instances: int
@@ -47,7 +47,7 @@ class Entry:
 
 @cache
 def catalog() -> dict[str, Entry]:
-    """The datasets that are read from files, by name."""
+    """The datasets read from files, by name."""
     text = files("plurilabel.datasets").joinpath("catalog.toml").read_text(encoding="utf-8")
     return {
         name: Entry(folder=about.pop("folder", name), **about)
@@ -56,7 +56,7 @@ def catalog() -> dict[str, Entry]:
 
 
 def dataset_names() -> list[str]:
-    """Names that :func:`load` knows.
+    """Names of the datasets that :func:`load` accepts.
 
     Examples
     --------
@@ -70,27 +70,25 @@ def dataset_names() -> list[str]:
 def load(name: str, *, as_frame: bool = False) -> Dataset:
     """Load a standard dataset.
 
-    It is searched in the folder given by the environment variable ``PLURILABEL_DATA``, then in the
-    user cache, and then on OpenML, if available there; downloads are kept in the cache. In both
-    folders a dataset is a folder of its name with its usual files, such as
-    ``yeast/yeast-train.arff`` and ``yeast/yeast.xml``, each plain or with ``.gz``. Files whose
-    sizes differ from the published ones are refused. ``digits`` is built in.
+    It is read from the folder named by the environment variable ``PLURILABEL_DATA``, from the user
+    cache, or from OpenML; downloads are kept in the cache. Both folders have a subfolder for each
+    dataset with its usual files, such as ``yeast/yeast-train.arff`` and ``yeast/yeast.xml``, plain
+    or with ``.gz``. Data whose sizes differ from the published ones are refused. ``digits`` is
+    built in.
 
     Parameters
     ----------
     name : str
-        One of :func:`dataset_names`. ``image`` has 294 features for each image; ``image-bags``
-        are the same images as bags of 9 instances by 15 features, ``image-600`` a published
-        sample. The Y of ``wq`` has grades (0, 1, 3 or 5), that of ``sjaffe`` degrees that sum to
-        one: they are for :mod:`plurilabel.graded`. The X of ``goemotions`` and ``brighter-eng``,
-        ``-arq``, ``-deu``, ``-ron``, ``-swe`` and ``-ukr`` is a data frame with a column of texts;
-        the rows of the development part are in neither ``train`` nor ``test``. ``cellcycle_FUN``,
-        ``derisi_FUN``, ``pheno_FUN``, ``spo_FUN``, ``cellcycle_GO``, ``eisen_GO``, ``ImCLEF07A``
-        and ``Diatoms`` have labels in a ``hierarchy``; those of yeast genes have a validation part
-        in neither ``train`` nor ``test``, and ``NaN`` for missing features.
+        One of :func:`dataset_names`. ``image`` has 294 features per image; ``image-bags`` has the
+        same images as bags of 9 instances by 15 features, ``image-600`` a published sample. The Y
+        of ``wq`` has grades (0, 1, 3 or 5), that of ``sjaffe`` degrees that sum to one: they are
+        for :mod:`plurilabel.graded`. The X of ``goemotions`` and ``brighter-*`` is a data frame
+        with a column of texts. ``*_FUN``, ``*_GO``, ``ImCLEF07A`` and ``Diatoms`` have labels in a
+        ``hierarchy``, and the first two NaN for missing features. Development and validation
+        parts are in neither ``train`` nor ``test``.
     as_frame : bool, default=False
-        Whether X and Y are data frames of pandas, whose columns have the names of features and
-        labels; see :meth:`Dataset.as_frame`.
+        Whether X and Y are pandas data frames with the names of features and labels; see
+        :meth:`Dataset.as_frame`.
 
     Returns
     -------
@@ -115,7 +113,7 @@ def load(name: str, *, as_frame: bool = False) -> Dataset:
 
 
 def _find_or_download(name: str) -> Dataset:
-    """A dataset of the catalogue: from the folder, the cache, or OpenML."""
+    """Read a dataset of the catalog from the folder or the cache, or download it."""
     if name not in catalog():
         raise ValueError(f"unknown dataset {name!r}; there are {', '.join(dataset_names())}")
     entry = catalog()[name]
@@ -129,14 +127,14 @@ def _find_or_download(name: str) -> Dataset:
 
 
 def _digits() -> Dataset:
-    """Scikit-learn's digits, labelled with properties of the digit: needs no download."""
+    """Scikit-learn's digits, labeled with properties of the digit."""
     properties = {
         "even": (0, 2, 4, 6, 8),
         "prime": (2, 3, 5, 7),
         "square": (0, 1, 4, 9),
         "multiple of three": (0, 3, 6, 9),
         "five or more": (5, 6, 7, 8, 9),
-        # those of the usual handwritten forms; an open 4 has none
+        # in the usual handwriting; an open 4 has none
         "has a loop": (0, 6, 8, 9),
         "straight lines only": (1, 4, 7),
     }
@@ -151,8 +149,8 @@ def _digits() -> Dataset:
 
 
 def cache_folder() -> Path:
-    """Folder for downloaded data: ``PLURILABEL_CACHE``, or the platform's usual place."""
-    # six lines by hand are not worth a core dependency on platformdirs
+    """Folder for downloaded data: ``PLURILABEL_CACHE``, or the default of the platform."""
+    # not worth a core dependency on platformdirs
     if chosen := os.environ.get("PLURILABEL_CACHE"):
         return Path(chosen)
     home = Path.home()
@@ -171,10 +169,7 @@ def _roots() -> list[Path]:
 
 
 def _find(root: Path, name: str, entry: Entry) -> list[Path]:
-    """The dataset's files below root, in the catalogue's order; none if one is missing.
-
-    A copy without the split (``name.arff`` alone, as the cache keeps it) is found as well.
-    """
+    """The files of a dataset, or a copy without the split (``name.arff``); empty if incomplete."""
     for wanted in (entry.files, [f"{name}.arff"]):
         paths = [root / entry.folder / f for f in (*wanted, entry.xml) if f]
         paths = [path if path.is_file() else Path(f"{path}.gz") for path in paths]
@@ -197,7 +192,7 @@ def _read(paths: list[Path], name: str, entry: Entry) -> Dataset:
 
 
 def _join(parts: list[Dataset], paths: list[Path]) -> Dataset:
-    """Training and test file as one dataset; rows of files between are in neither part."""
+    """Join the training and the test file; rows of files in between are in neither part."""
     first = parts[0]
     for part, path in zip(parts[1:], paths[1:]):
         for what in ("feature_names", "label_names", "label_parents"):
@@ -222,7 +217,7 @@ def _read_mat(path: Path, kind: str) -> Dataset:
 
 
 def _mat_arrays(content: dict[str, Any], kind: str) -> Dataset:
-    """The arrays of a MATLAB file: images as bags or as a split sample; grades; degrees."""
+    """The dataset in a MATLAB file: grades, degrees, bags, or a split sample."""
     if kind != "labels":
         name, dtype = ("raw_data", np.int64) if kind == "grades" else ("labels", np.float64)
         return Dataset(content["features"].astype(np.float64), content[name].astype(dtype))
@@ -236,7 +231,7 @@ def _mat_arrays(content: dict[str, Any], kind: str) -> Dataset:
 
 
 def _checked(data: Dataset, entry: Entry, *, where: str) -> Dataset:
-    """The dataset, if it has the known figures; else an error that names the first difference."""
+    """Raise an error if the statistics of a dataset differ from the published ones."""
     if entry.kind not in ("grades", "degrees"):
         found = describe(data.Y)
         cardinality, sets = found.cardinality, found.diversity
@@ -249,7 +244,7 @@ def _checked(data: Dataset, entry: Entry, *, where: str) -> Dataset:
         ("labels per instance", cardinality, entry.cardinality),
         ("distinct label sets", sets, entry.sets),
     ):
-        if abs(got - known) > 0.001:  # the published cardinalities are rounded or cut
+        if abs(got - known) > 0.001:  # published cardinalities are rounded or truncated
             raise ValueError(
                 f"{data.name} in {where} has {got} {what}, but the published data have {known}; "
                 "replace these files with the original ones"
@@ -258,7 +253,7 @@ def _checked(data: Dataset, entry: Entry, *, where: str) -> Dataset:
 
 
 def _with_split(data: Dataset, entry: Entry) -> Dataset:
-    """Find the published training part at either end of a copy that has lost its split."""
+    """Find the published training part at either end of a copy without its split."""
     if data.train is not None or not entry.train_counts:
         return data
     rows = np.arange(data.X.shape[0])
@@ -297,14 +292,14 @@ def _download(name: str, entry: Entry) -> Dataset:
 
 
 def _numbers(values: Any) -> NDArray[np.float64]:
-    """A column of a data frame as numbers; some come as the words TRUE and FALSE."""
+    """A column of a data frame as numbers; some are the words TRUE and FALSE."""
     if values.dtype.kind in "biuf":
         return values.to_numpy(dtype=np.float64)
     return _zero_one(values)
 
 
 def _zero_one(values: Any) -> NDArray[np.float64]:
-    """Words for yes and no as 1 and 0; anything else is refused."""
+    """Words for yes and no as 1 and 0."""
     try:
         return np.array([NO_YES[str(value).lower().removesuffix(".0")] for value in values], float)
     except KeyError as error:

@@ -1,4 +1,4 @@
-"""Raw texts with their labels, as they were published."""
+"""Published texts with their labels."""
 
 from __future__ import annotations
 
@@ -18,10 +18,9 @@ TEXT = "text"
 
 
 def read_texts(paths: list[Path], label_names: tuple[str, ...]) -> Dataset:
-    """Training, development and test file as one dataset, with a column of texts.
+    """Join the training, development and test files, with a column of texts.
 
-    The rows of the first file are the training part, those of the last the test part. Those of
-    the development part, between them, are in neither.
+    The rows of the development part are in neither ``train`` nor ``test``.
     """
     pandas = import_extra("pandas", "a dataset of texts", "table")
     texts: list[str] = []
@@ -31,7 +30,7 @@ def read_texts(paths: list[Path], label_names: tuple[str, ...]) -> Dataset:
         try:
             some, labels = read(path, label_names)
         except (IndexError, KeyError, TypeError, ValueError) as error:
-            problem = f"expected texts and labels as they were published, got: {error}"
+            problem = f"expected texts and labels as published, got: {error}"
             raise FileFormatError(path, None, problem) from None
         texts += some
         parts.append(labels)
@@ -47,7 +46,7 @@ def read_texts(paths: list[Path], label_names: tuple[str, ...]) -> Dataset:
 
 
 def _numbered(path: Path, names: tuple[str, ...]) -> tuple[list[str], NDArray[np.int64]]:
-    """GoEmotions: text, numbers of labels, identifier; quotation marks stand for themselves."""
+    """GoEmotions: text, label indices, identifier; quotation marks are literal."""
     with opened(path) as stream:
         found = stream.read().decode().removesuffix("\n")
     lines = [line.split("\t") for line in found.split("\n")]
@@ -58,7 +57,7 @@ def _numbered(path: Path, names: tuple[str, ...]) -> tuple[list[str], NDArray[np
 
 
 def _in_columns(path: Path, names: tuple[str, ...]) -> tuple[list[str], NDArray[np.int64]]:
-    """BRIGHTER: a column for each label, with 0 or 1, or a grade from 0 to 3."""
+    """BRIGHTER: a column per label, with 0 or 1, or a grade from 0 to 3."""
     with opened(path) as stream:
         found = io.StringIO(stream.read().decode(), newline="")
     rows = list(csv.DictReader(found))

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from plurilabel._core.base import AllOrNothing, column_names
 from plurilabel._core.blocks import stack_rows
 from plurilabel._core.compat import HasMethods, Interval, validate_parameter_constraints
-from plurilabel._core.unknown import UnknownLabels
+from plurilabel._core.unknown import UnknownLabels, known_part
 from plurilabel.distributed._blocks import (
     Recipe,
     RowBlocks,
@@ -382,7 +382,10 @@ def _labels_of(learner: Any, numbers: list[Any], labels: Any) -> tuple[Any, list
 def _read(learner: Any, block: Any) -> Any:
     source, start, stop = block
     try:
-        return learner._encode_more(source() if isinstance(source, Recipe) else source)
+        Y = learner._encode_more(source() if isinstance(source, Recipe) else source)
+        if known_part(Y)[0].dtype.kind == "f":  # each block would decide how labels are counted
+            raise ValueError("a cluster learns from labels of 0 and 1, got numbers between them")
+        return Y
     except (TypeError, ValueError) as error:
         raise ValueError(f"in rows {start} to {stop - 1} of y: {error}") from None
 

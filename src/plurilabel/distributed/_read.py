@@ -356,7 +356,7 @@ def _tag_blocks(
     dask = import_dask("read")
     cells = table.blocks([column])
     if label_names is None or tag_sep is None:
-        tags_of = dask.delayed(lambda *block: _tag_matrix(*block)[1:])
+        tags_of = dask.delayed(lambda *block: tag_matrix(*block)[1:])
         blocks = (tags_of(b, column, tag_sep, None, start) for b, start in zip(cells, starts))
         found = dask.compute(*blocks)
         separators = sorted({sep for _, sep in found if sep is not None})
@@ -403,10 +403,10 @@ def _zero_one(frame: Any, names: list[str], start: int) -> NDArray[np.int8]:
 def _tag_rows(
     frame: Any, name: str, tag_sep: str | None, names: list[str], start: int
 ) -> sparse.csr_array:
-    return _tag_matrix(frame, name, tag_sep, names, start)[0].astype(np.int8)
+    return tag_matrix(frame, name, tag_sep, names, start)[0].astype(np.int8)
 
 
-def _tag_matrix(
+def tag_matrix(
     frame: Any, name: str, tag_sep: str | None, names: list[str] | None, start: int
 ) -> tuple[Any, list[str], str | None]:
     """Y of a block of rows, its tags, which may be none at all, and what separates them."""

@@ -1,8 +1,4 @@
-"""Checks of multi-label learners that scikit-learn's own suite lacks.
-
-Run them beside :func:`sklearn.utils.estimator_checks.check_estimator`, on learners of this
-library or on your own.
-"""
+"""Checks of multi-label learners, in addition to scikit-learn's estimator checks."""
 
 from __future__ import annotations
 
@@ -30,19 +26,21 @@ Check = Callable[[BaseEstimator], None]
 def check_multilabel(
     estimator: BaseEstimator, *, expected_failed_checks: Mapping[str, str] | None = None
 ) -> None:
-    """Run every check of this module on an estimator.
+    """Check that an estimator follows the multi-label conventions of this library.
+
+    Use it in addition to :func:`sklearn.utils.estimator_checks.check_estimator`.
 
     Parameters
     ----------
     estimator : estimator instance
-        It is cloned for each check.
+        Cloned for each check.
     expected_failed_checks : mapping of check name to reason, optional
-        Checks that this estimator cannot pass, and why. Such a check must fail.
+        Checks that the estimator cannot pass. They must fail.
 
     Raises
     ------
     AssertionError
-        Naming the check that failed, or that was expected to fail and did not.
+        If a check fails unexpectedly, or passes although it is expected to fail.
 
     Examples
     --------
@@ -63,12 +61,12 @@ def check_multilabel(
                 raise AssertionError(f"{name} failed for {estimator}: {error}") from error
         else:
             if name in expected:
-                but = f"although it is expected to fail: {expected[name]}"
-                raise AssertionError(f"{name} passes for {estimator}, {but}")
+                reason = expected[name]
+                raise AssertionError(f"{name} passes for {estimator}; expected failure: {reason}")
 
 
 def check_sparse_labels(estimator: BaseEstimator) -> None:
-    """Sparse Y, array or matrix, gives the same scores as dense Y; predictions become CSR."""
+    """Sparse Y, array or matrix, gives the same scores as dense Y, and CSR predictions."""
     X, Y = _data(estimator)
     dense = _fitted(estimator, X, Y)
     for kind in (sparse.csr_array, sparse.csr_matrix, sparse.csc_array):
@@ -82,7 +80,7 @@ def check_sparse_labels(estimator: BaseEstimator) -> None:
 
 
 def check_label_types(estimator: BaseEstimator) -> None:
-    """Labels as bool, int8, int64, float or nested lists are the same labels."""
+    """Labels may be bool, int8, int64, float or nested lists."""
     X, Y = _data(estimator)
     wanted = label_scores(_fitted(estimator, X, Y), X)
     for form in (Y.astype(bool), Y.astype(np.int8), Y.astype(float), Y.tolist()):
@@ -104,7 +102,7 @@ def check_label_names(estimator: BaseEstimator) -> None:
 
 
 def check_column_order(estimator: BaseEstimator) -> None:
-    """Column l of the scores is about label l: it ranks the rows with l above the others."""
+    """Column l of the scores ranks the rows with label l above the others."""
     if get_tags(estimator).classifier_tags.poor_score:
         return
     X, Y = _data(estimator)
@@ -117,7 +115,7 @@ def check_column_order(estimator: BaseEstimator) -> None:
 
 
 def check_constant_labels(estimator: BaseEstimator) -> None:
-    """A label never present is never predicted, one always present always is."""
+    """A label that is never or always present is never or always predicted."""
     X, Y = _data(estimator)
     Y[:, 0], Y[:, 2] = 0, 1
     fitted = _fitted(estimator, X, Y)
@@ -128,7 +126,7 @@ def check_constant_labels(estimator: BaseEstimator) -> None:
 
 
 def check_empty_label_sets(estimator: BaseEstimator) -> None:
-    """Rows without labels are learned like others; if no row has a label, none is predicted."""
+    """Rows without labels are allowed; if no row has a label, none is predicted."""
     X, Y = _data(estimator)
     Y[::3] = 0
     fitted = _fitted(estimator, X, Y)
@@ -137,13 +135,13 @@ def check_empty_label_sets(estimator: BaseEstimator) -> None:
     try:
         fitted = _fitted(estimator, X, np.zeros_like(Y))
     except ValueError as error:
-        assert "label" in str(error), f"the error for all-empty Y names no label: {error}"
+        assert "label" in str(error), f"the error does not mention labels: {error}"
     else:
-        assert not fitted.predict(X).any(), "labels were predicted that no instance has"
+        assert not fitted.predict(X).any(), "a label that no instance has was predicted"
 
 
 def check_one_label(estimator: BaseEstimator) -> None:
-    """A matrix with one column is one label, not a 1-D y."""
+    """A matrix with one column is a single label, not a 1-D y."""
     X, Y = _data(estimator)
     fitted = _fitted(estimator, X, Y[:, :1])
     assert label_scores(fitted, X).shape == (len(X), 1)
@@ -151,7 +149,7 @@ def check_one_label(estimator: BaseEstimator) -> None:
 
 
 def check_row_order(estimator: BaseEstimator) -> None:
-    """Scores of a row depend neither on the rows predicted with it nor on the training order."""
+    """Scores depend neither on other rows in the batch nor on the training order."""
     X, Y = _data(estimator)
     order = np.random.default_rng(7).permutation(len(X))
     fitted = _fitted(estimator, X, Y)
@@ -166,21 +164,21 @@ def check_row_order(estimator: BaseEstimator) -> None:
 
 
 def check_n_jobs(estimator: BaseEstimator) -> None:
-    """Every ``n_jobs`` gives the same scores."""
+    """The scores do not depend on ``n_jobs``."""
     X, Y = _data(estimator)
     keys = [key for key in estimator.get_params() if key.split("__")[-1] == "n_jobs"]
     if not keys:
         return
     one, two = (clone(estimator).set_params(**dict.fromkeys(keys, jobs)) for jobs in (1, 2))
     with warnings.catch_warnings():
-        # some of scikit-learn's estimators warn that their n_jobs has no effect any more
+        # scikit-learn warns where n_jobs is deprecated
         warnings.simplefilter("ignore", FutureWarning)
         first, second = (label_scores(_fitted(learner, X, Y), X) for learner in (one, two))
     assert_array_equal(first, second)
 
 
 def check_clone_and_pickle(estimator: BaseEstimator) -> None:
-    """A clone learns the same; a pickled learner predicts the same and keeps its names."""
+    """A clone learns the same, and a pickled learner predicts the same."""
     X, Y = _data(estimator)
     fitted = _fitted(estimator, X, Y)
     for other in (_fitted(fitted, X, Y), pickle.loads(pickle.dumps(fitted))):
@@ -190,7 +188,7 @@ def check_clone_and_pickle(estimator: BaseEstimator) -> None:
 
 
 def check_inputs_unchanged(estimator: BaseEstimator) -> None:
-    """Neither X nor Y is changed, dense or sparse; read-only arrays are fine."""
+    """X and Y are not modified, dense or sparse, and may be read-only."""
     X, Y = _data(estimator)
     forms: list[tuple[Any, Any]] = [(X, Y), (X, sparse.csr_array(Y))]
     if get_tags(estimator).input_tags.sparse:
@@ -208,7 +206,7 @@ def check_inputs_unchanged(estimator: BaseEstimator) -> None:
 
 
 def check_bad_labels(estimator: BaseEstimator) -> None:
-    """Values other than 0 and 1, NaN, and a wrong number of rows raise errors that name them."""
+    """Errors for values other than 0 and 1, NaN, and a wrong number of rows name the problem."""
     X, Y = _data(estimator)
     for wrong, word in ((2.0, "2"), (np.nan, "NaN"), (-1.0, "-1")):
         bad = Y.astype(float)
@@ -221,7 +219,7 @@ def check_bad_labels(estimator: BaseEstimator) -> None:
 
 
 def check_missing_labels(estimator: BaseEstimator) -> None:
-    """NaN and None mean unknown. Errors of learners that need all labels name the wrapper."""
+    """NaN and None mean unknown; learners that need all labels recommend a wrapper."""
     X, Y = _data(estimator)
     hidden = np.random.default_rng(1).random(Y.shape) < 0.2
     nan, none = np.where(hidden, np.nan, Y), Y.astype(object)
@@ -229,18 +227,18 @@ def check_missing_labels(estimator: BaseEstimator) -> None:
     if not getattr(estimator, "accepts_unknown_labels", False):
         if hasattr(estimator, "accepts_unknown_labels"):
             message = _value_error(clone(estimator), X, nan)
-            assert "ImputedLabels" in message, f"the error does not name the wrapper: {message}"
+            assert "ImputedLabels" in message, f"the error lacks a recommendation: {message}"
         return
     fitted, again = _fitted(estimator, X, nan), _fitted(estimator, X, none)
     scores = label_scores(fitted, X)
     assert_array_equal(label_scores(again, X), scores)
-    assert np.isfinite(scores).all(), "there are scores that are not finite"
+    assert np.isfinite(scores).all(), "scores are not finite"
     right = (fitted.predict(X) == Y).mean()
-    assert right > 0.7, f"with a fifth of the labels missing, only {right:.0%} are predicted"
+    assert right > 0.7, f"only {right:.0%} are correct if a fifth of the labels is missing"
 
 
 def check_probability_range(estimator: BaseEstimator) -> None:
-    """Probabilities are between 0 and 1, exactly, however sure the learner is."""
+    """Probabilities are exactly between 0 and 1, also for extreme inputs."""
     X, Y = _data(estimator)
     if not hasattr(fitted := _fitted(estimator, X, Y), "predict_proba"):
         return
@@ -250,7 +248,7 @@ def check_probability_range(estimator: BaseEstimator) -> None:
 
 
 def check_failed_fit(estimator: BaseEstimator) -> None:
-    """A ``fit`` that fails changes nothing: not fitted before, or fitted, the learner stays so."""
+    """A failing ``fit`` leaves the learner as it was, fitted or not."""
     X, Y = _data(estimator)
     wider, bad = np.hstack([X, X]), np.hstack([Y, Y])
     bad[3, 1] = 2
@@ -261,16 +259,16 @@ def check_failed_fit(estimator: BaseEstimator) -> None:
     try:
         fresh.predict(X)
     except Exception as error:
-        assert isinstance(error, NotFittedError), f"predict after a failed fit raises {error!r}"
+        assert isinstance(error, NotFittedError), f"predict after a failing fit raises {error!r}"
     else:
-        raise AssertionError("predict works after a failed first fit")
-    assert fitted.n_features_in_ == X.shape[1], "a failed fit has changed n_features_in_"
-    assert list(fitted.label_names_) == names, "a failed fit has changed label_names_"
+        raise AssertionError("predict works after a failing first fit")
+    assert fitted.n_features_in_ == X.shape[1], "a failing fit changed n_features_in_"
+    assert list(fitted.label_names_) == names, "a failing fit changed label_names_"
     assert_array_equal(label_scores(fitted, X), scores)
 
 
 def check_cut(estimator: BaseEstimator) -> None:
-    """Labels are predicted if their score is strictly above the cut: 0.5, or 0 for decisions."""
+    """Labels with a score strictly above 0.5, or 0 for decision values, are predicted."""
     X, Y = _data(estimator)
     fitted = _fitted(estimator, X, Y)
     cut = 0.5 if hasattr(fitted, "predict_proba") else 0.0
@@ -282,11 +280,11 @@ MULTILABEL_CHECKS: tuple[Check, ...] = tuple(
     for name, value in list(globals().items())
     if name.startswith("check_") and value is not check_multilabel
 )
-"""The checks in the order in which :func:`check_multilabel` runs them: that of this file."""
+"""The checks, in the order in which :func:`check_multilabel` runs them."""
 
 
 def _data(estimator: BaseEstimator) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """60 rows in general position; four learnable labels of different frequency."""
+    """60 rows with four learnable labels of different frequencies."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 4))
     Y = (X + 0.1 * rng.normal(size=X.shape) > np.array([0.0, 0.5, -0.5, 0.2])).astype(np.int64)
@@ -310,4 +308,4 @@ def _value_error(estimator: Any, X: Any, Y: Any) -> str:
         estimator.fit(X, Y)
     except ValueError as error:
         return str(error)
-    raise AssertionError("no ValueError was raised for a bad Y")
+    raise AssertionError("no ValueError was raised for an invalid Y")

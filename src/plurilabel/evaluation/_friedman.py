@@ -1,4 +1,4 @@
-"""Ranks of learners over datasets, and Friedman's test of whether the learners differ at all."""
+"""Ranks of learners over datasets, and Friedman's test of whether the learners differ."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from plurilabel._core.base import column_names
 
 Array = NDArray[np.float64]
 
-MOST_SUMS = 2_000_000  # rank sums that :func:`exact_friedman` may enumerate: less than a second
-MOST_LEARNERS = 7  # beyond this, the k! orders of one dataset are too many for the exact test
+MOST_SUMS = 2_000_000  # rank sums that :func:`exact_friedman` enumerates in less than a second
+MOST_LEARNERS = 7  # beyond this, one dataset has too many orders (k!) for the exact test
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,8 +33,8 @@ class Friedman:
     f, f_pvalue : float
         Iman and Davenport's statistic and its p-value from the F distribution.
     exact_pvalue : float or None
-        Proportion of all permutations of the ranks within the datasets whose statistic is at
-        least the observed one; None where there are too many to enumerate.
+        Proportion of all permutations of the ranks within datasets whose statistic is at least
+        the observed one; None if there are too many to enumerate.
     """
 
     names: tuple[str, ...]
@@ -48,7 +48,7 @@ class Friedman:
 
     @property
     def pvalue(self) -> float:
-        """The exact p-value if there is one, otherwise Iman and Davenport's."""
+        """The exact p-value if available, otherwise Iman and Davenport's."""
         return self.f_pvalue if self.exact_pvalue is None else self.exact_pvalue
 
     def __str__(self) -> str:
@@ -63,7 +63,7 @@ class Friedman:
 
 
 def rank_rows(values: Array, greater_is_better: bool) -> Array:
-    """Rank the learners within each dataset; rounding errors make no difference.
+    """Rank the learners within each dataset, ignoring rounding errors.
 
     Parameters
     ----------
@@ -74,8 +74,8 @@ def rank_rows(values: Array, greater_is_better: bool) -> Array:
     Returns
     -------
     ndarray of shape (datasets, learners)
-        1 for the best; equal values share the mean of their ranks, and missing ones (NaN) have
-        none. Values that agree to eleven digits of the largest of their row are equal.
+        1 for the best. Ties share the mean of their ranks, NaN has no rank. Values of a row are
+        tied if they agree to eleven digits of the largest.
 
     Examples
     --------
@@ -86,7 +86,7 @@ def rank_rows(values: Array, greater_is_better: bool) -> Array:
            [2. , nan, 1. ]])
     """
     size = np.abs(np.where(np.isfinite(values), values, 0)).max(axis=1, keepdims=True)
-    # means of the same scores in another order differ in the last digit, and are equal
+    # means of the same scores in another order may differ in the last digit
     rounded = np.round(values / np.where(size > 0, size, 1), 11)
     signed = -rounded if greater_is_better else rounded
     return np.asarray(stats.rankdata(signed, axis=1, nan_policy="omit"))
@@ -97,7 +97,7 @@ def average_ranks(values: ArrayLike, *, greater_is_better: bool, missing: str = 
 
     Parameters
     ----------
-    values : array-like of shape (datasets, learners), or data frame
+    values : array-like or data frame of shape (datasets, learners)
         A measure of each learner on each dataset.
     greater_is_better : bool
         Whether the highest value gets rank 1.
@@ -107,7 +107,7 @@ def average_ranks(values: ArrayLike, *, greater_is_better: bool, missing: str = 
     Returns
     -------
     ndarray of shape (learners,)
-        Equal values share the mean of their ranks, as in :func:`rank_rows`.
+        Ties share the mean of their ranks, as in :func:`rank_rows`.
 
     Examples
     --------
@@ -134,24 +134,27 @@ def friedman(
         chi2 = 12 N / (k (k + 1)) * (sum_j R_j^2 - k (k + 1)^2 / 4)
         F = (N - 1) chi2 / (N (k - 1) - chi2)
 
-    ``scipy.stats.friedmanchisquare`` gives the same chi2 with ``correct_ties``, but takes no
-    fewer than three learners and has neither F nor the exact p-value.
-
     Parameters
     ----------
     values, greater_is_better, missing :
         As in :func:`average_ranks`.
     names : sequence of str, optional
-        Names of the learners; by default the columns of the data frame, or "learner0" and so on.
+        Names of the learners; by default the columns of a data frame, or "learner0" and so on.
     correct_ties : bool, default=True
-        Divide chi2 by ``1 - sum(t^3 - t) / (N k (k^2 - 1))``, where t runs over the sizes of the
-        groups of equal values, as SciPy does. Demšar's paper does not.
+        Whether to divide chi2 by ``1 - sum(t^3 - t) / (N k (k^2 - 1))``, where t runs over the
+        sizes of groups of ties, as SciPy does. Demšar's paper does not.
 
     Returns
     -------
     Friedman
-        With the exact p-value, also for ties, if at most two million rank sums have to be
-        enumerated: 3 learners on 100 datasets, 4 on 20, 5 on 8, 6 on 4; fewer with ties.
+        With the exact p-value, also for ties, if it takes at most two million rank sums: for 3
+        learners on 100 datasets, 4 on 20, 5 on 8 or 6 on 4, and on more with ties.
+
+    Notes
+    -----
+    ``scipy.stats.friedmanchisquare`` computes the same chi2 with ``correct_ties``. It needs at
+    least three learners, gives NaN if all values are tied, and has neither F nor the exact
+    p-value.
 
     References
     ----------
@@ -179,7 +182,7 @@ def friedman(
     (n, k), R = ranks.shape, ranks.mean(axis=0)
     chi2 = 12 * n / (k * (k + 1)) * (np.sum(R**2) - k * (k + 1) ** 2 / 4)
     if correct_ties:
-        # the variance of tied ranks is smaller by exactly this factor; 0 if all are tied
+        # ties shrink the variance of the ranks by exactly this factor; 0 if all are tied
         factor = 12 * np.sum((ranks - (k + 1) / 2) ** 2) / (n * k * (k**2 - 1))
         chi2 = chi2 / factor if factor > 0 else 0.0
     chi2 = float(np.clip(chi2, 0, n * (k - 1)))
@@ -192,27 +195,24 @@ def friedman(
         chi2=chi2,
         chi2_pvalue=float(stats.chi2.sf(chi2, k - 1)),
         f=float(f),
-        # a single dataset orders the learners completely and is evidence of nothing
+        # a single dataset always orders the learners: no evidence
         f_pvalue=float(stats.f.sf(f, k - 1, (k - 1) * (n - 1))) if n > 1 else 1.0,
         exact_pvalue=exact_friedman(ranks),
     )
 
 
 def exact_friedman(ranks: Array, most: int = MOST_SUMS) -> float | None:
-    """P that permuted ranks have a sum of squared rank sums as large as these; None if too many.
+    """P-value from all permutations of the ranks within datasets; None if there are too many.
 
-    Under the null hypothesis every order of the ranks within a dataset is equally likely. Rank
-    sums are built up dataset by dataset; only their sorted form matters, so few states are
-    distinct. SciPy has no exact Friedman test.
+    Rank sums are built up dataset by dataset. Only their sorted form matters, so few states are
+    distinct. ``scipy.stats.permutation_test`` would enumerate all (k!)^n permutations.
     """
     n, k = ranks.shape
-    if k > MOST_LEARNERS:
+    base = np.int64(2 * n * k + 1)
+    if k > MOST_LEARNERS or k * np.log2(float(base)) > 62:  # a state must fit into one integer
         return None
     doubled = np.rint(2 * ranks).astype(np.int64)  # ties give halves
     found = np.sum(doubled.sum(axis=0) ** 2)
-    base = np.int64(2 * n * k + 1)
-    if k * np.log2(float(base)) > 62:  # a state must fit into one integer
-        return None
     weights = base ** np.arange(k, dtype=np.int64)
     states = np.sort(doubled[:1], axis=1)
     shares: NDArray[Any] = np.ones(1)
@@ -235,14 +235,14 @@ def exact_friedman(ranks: Array, most: int = MOST_SUMS) -> float | None:
 def check_values(
     values: Any, names: Sequence[str] | None = None, *, missing: str = "error"
 ) -> tuple[Array, tuple[str, ...]]:
-    """Check a table (datasets, learners); returns it without missing values, and the names."""
+    """Check a table (datasets, learners); return it without missing values, and the names."""
     names = column_names(values) if names is None else names
     if missing not in ("error", "drop"):
         raise ValueError(f"missing must be 'error' or 'drop', got {missing!r}")
     table = np.asarray(values, dtype=np.float64)
     if table.ndim != 2 or table.shape[0] < 1 or table.shape[1] < 2:
         raise ValueError(
-            "values must be a table (datasets, learners) with at least one dataset and two "
+            "values must have shape (datasets, learners) with at least one dataset and two "
             f"learners, got shape {table.shape}"
         )
     k = table.shape[1]
@@ -253,22 +253,15 @@ def check_values(
     if missing == "error" and absent.any():
         i, j = np.argwhere(absent)[0]
         raise ValueError(
-            f"values must have a value of every learner on every dataset, got NaN for {known[j]} "
-            f"in row {i}; missing='drop' leaves such datasets out"
+            f"values must not be missing, got NaN for {known[j]} in row {i}; missing='drop' "
+            "leaves such datasets out"
         )
-    table = table[~absent.any(axis=1)]
-    if len(table) == 0:
-        raise ValueError("values must have a dataset with a value of every learner, got none")
-    return table, known
+    if absent.any(axis=1).all():
+        raise ValueError("values must have a dataset on which no learner is missing, got none")
+    return table[~absent.any(axis=1)], known
 
 
 def rank_lines(names: Sequence[str], ranks: Array) -> str:
-    """A heading and one line per learner, the best first."""
+    """A heading and one line per learner, best first."""
     order = np.argsort(ranks, kind="stable")
     return "\n".join(["average ranks", *(f"  {ranks[j]:.3f}  {names[j]}" for j in order)])
-
-
-def ranks_and_error(values: Array, greater_is_better: bool) -> tuple[Array, float]:
-    """Average ranks, and the standard error of a difference of two: sqrt(k (k + 1) / (6 N))."""
-    n, k = values.shape
-    return rank_rows(values, greater_is_better).mean(axis=0), float(np.sqrt(k * (k + 1) / (6 * n)))

@@ -1,4 +1,4 @@
-"""Which learners differ: tests of pairs over datasets, and over the folds of one dataset."""
+"""Tests of pairs of learners: over datasets, and over the folds of one dataset."""
 
 from __future__ import annotations
 
@@ -11,9 +11,121 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special, stats
 
-from plurilabel.evaluation._friedman import Array, check_values, ranks_and_error
+from plurilabel.evaluation._friedman import Array, check_values, rank_lines, rank_rows
 
-EXACT_UP_TO = 200  # differences up to which Wilcoxon's p-value is exact: a few milliseconds
+EXACT_UP_TO = 200  # datasets up to which Wilcoxon's p-value is exact: a few milliseconds
+
+
+@dataclass(frozen=True, eq=False)
+class Nemenyi:
+    """Result of :func:`nemenyi`; ``print`` shows a summary.
+
+    Attributes
+    ----------
+    names : tuple of str
+    average_ranks : ndarray of shape (learners,)
+    n_datasets : int
+    alpha : float
+    critical_difference : float
+        Learners whose average ranks differ by more than this are significantly different.
+    pvalues : ndarray of shape (learners, learners)
+        P-value of each pair, corrected for the number of pairs; 1 on the diagonal.
+    """
+
+    names: tuple[str, ...]
+    average_ranks: Array
+    n_datasets: int
+    alpha: float
+    critical_difference: float
+    pvalues: Array
+
+    @property
+    def groups(self) -> list[tuple[int, ...]]:
+        """Largest sets of learners that do not differ significantly, as indices, best first."""
+        return cliques(self.average_ranks, self.critical_difference)
+
+    def __str__(self) -> str:
+        lines = [
+            f"Nemenyi test of {len(self.names)} learners on {self.n_datasets} datasets",
+            f"  critical difference {self.critical_difference:.3f} at alpha = {self.alpha:g}",
+            rank_lines(self.names, self.average_ranks),
+        ]
+        alike = ["  " + ", ".join(self.names[j] for j in group) for group in self.groups]
+        return "\n".join(lines + (["not significantly different", *alike] if alike else []))
+
+
+def nemenyi(
+    values: ArrayLike,
+    *,
+    greater_is_better: bool,
+    alpha: float = 0.05,
+    names: Sequence[str] | None = None,
+    missing: str = "error",
+) -> Nemenyi:
+    """Compare all learners with each other by their average ranks.
+
+    With N datasets and k learners, two average ranks differ significantly if they are further
+    apart than the critical difference ``q_alpha * sqrt(k (k + 1) / (6 N))``, where q_alpha is the
+    quantile of the studentized range for k groups and infinite degrees of freedom, divided by
+    ``sqrt(2)``. Use it after :func:`friedman` has found a difference.
+
+    Parameters
+    ----------
+    values, greater_is_better, names, missing :
+        As in :func:`friedman`.
+    alpha : float, default=0.05
+
+    Returns
+    -------
+    Nemenyi
+
+    Examples
+    --------
+    >>> from plurilabel.evaluation import nemenyi
+    >>> auc = [[0.9, 0.8, 0.6], [0.8, 0.7, 0.5], [0.9, 0.6, 0.3], [0.9, 0.8, 0.5]]
+    >>> print(nemenyi(auc, greater_is_better=True, names=["forest", "chain", "kNN"]))
+    Nemenyi test of 3 learners on 4 datasets
+      critical difference 1.657 at alpha = 0.05
+    average ranks
+      1.000  forest
+      2.000  chain
+      3.000  kNN
+    not significantly different
+      forest, chain
+      chain, kNN
+    """
+    if not 0 < alpha < 1:
+        raise ValueError(f"alpha must be between 0 and 1, got {alpha}")
+    values, names = check_values(values, names, missing=missing)
+    R, error = _ranks_and_error(values, greater_is_better)
+    k = len(R)
+    apart = np.abs(R[:, None] - R) / error * np.sqrt(2)
+    distinct, where = np.unique(apart, return_inverse=True)
+    spread = stats.studentized_range(k, np.inf)
+    # above 20 the p-value is 0 in every printed digit, and the integral is slow
+    p = [float(spread.sf(a)) if 0 < a < 20 else a == 0 for a in distinct]
+    quantile = float(spread.isf(alpha)) / np.sqrt(2)
+    return Nemenyi(
+        names=names,
+        average_ranks=R,
+        n_datasets=len(values),
+        alpha=alpha,
+        critical_difference=float(quantile * error),
+        pvalues=np.clip(np.array(p, dtype=np.float64)[where].reshape(k, k), 0, 1),
+    )
+
+
+def cliques(ranks: ArrayLike, critical_difference: float) -> list[tuple[int, ...]]:
+    """Largest sets of two or more learners whose ranks lie within the critical difference."""
+    ranks = np.asarray(ranks, dtype=np.float64)
+    order = np.argsort(ranks, kind="stable")
+    reach = ranks[order] + critical_difference + 1e-9  # 3.1 - 2.1 must not exceed 1.0
+    groups, last = [], 0
+    for start, end in enumerate(np.searchsorted(ranks[order], reach, side="right")):
+        if end > max(last, start + 1):  # neither part of the previous group nor a single learner
+            groups.append(tuple(order[start:end].tolist()))
+            last = end
+    return groups
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,10 +138,10 @@ class Comparisons:
         Name of the test.
     names : tuple of str
     pairs : tuple of (int, int)
-        Indices of the learners compared.
+        Indices of the compared learners.
     statistics, pvalues : ndarray of shape (pairs,)
     better : ndarray of shape (pairs,)
-        Index of the learner of each pair that did better; -1 where neither did.
+        Index of the better learner of each pair; -1 if neither is.
     """
 
     test: str
@@ -41,7 +153,7 @@ class Comparisons:
 
     @property
     def adjusted(self) -> Array:
-        """P-values after Holm's correction; those up to alpha are significant at alpha."""
+        """P-values after Holm's correction."""
         return holm_adjusted(self.pvalues)
 
     def __str__(self) -> str:
@@ -65,16 +177,16 @@ def holm(
     """Compare learners by their average ranks, with Holm's correction.
 
     The statistic ``z = (R_i - R_j) / sqrt(k (k + 1) / (6 N))`` is compared with the normal
-    distribution, two-sided. Comparing with a control takes k - 1 tests instead of all
-    k (k - 1) / 2 pairs, so smaller differences are found.
+    distribution, two-sided. A control needs only k - 1 tests instead of k (k - 1) / 2, so that
+    smaller differences are found.
 
     Parameters
     ----------
     values, greater_is_better, names, missing :
         As in :func:`friedman`.
     control : int or str, optional
-        Index or name of the learner that all others are compared with; all pairs if None. It
-        must be chosen before looking at the results.
+        Index or name of a learner to compare all others with, chosen before looking at the
+        results; by default all pairs are compared.
 
     Returns
     -------
@@ -97,7 +209,7 @@ def holm(
     0.1573    0.1573  forest > chain
     """
     values, names = check_values(values, names, missing=missing)
-    R, error = ranks_and_error(values, greater_is_better)
+    R, error = _ranks_and_error(values, greater_is_better)
     pairs, words = _pairs(names, control)
     first, second = np.transpose(pairs)
     z = (R[first] - R[second]) / error
@@ -116,11 +228,6 @@ def wilcoxon(
 ) -> Comparisons:
     """Compare pairs of learners by Wilcoxon's signed-rank test, with Holm's correction.
 
-    The ranks of zero differences are split evenly between both signs, as Demšar does. The
-    two-sided p-value is exact up to 200 datasets (SciPy's is only without ties and zeros), and the
-    normal approximation beyond. Differences that agree to eleven digits of the largest value are
-    equal.
-
     Parameters
     ----------
     values, greater_is_better, names, missing :
@@ -131,7 +238,13 @@ def wilcoxon(
     Returns
     -------
     Comparisons
-        With the smaller of the two rank sums as statistic.
+        The statistic is the smaller of the two rank sums.
+
+    Notes
+    -----
+    The ranks of zero differences are split evenly between both signs, as by Demšar. Differences
+    are tied if they agree to eleven digits of the largest value. The two-sided p-value is exact up
+    to 200 datasets, also with ties and zeros, where ``scipy.stats.wilcoxon`` is not.
 
     Examples
     --------
@@ -158,10 +271,10 @@ def wilcoxon(
 
 
 def holm_adjusted(pvalues: ArrayLike) -> Array:
-    """P-values corrected for their number by Holm's step-down rule, which SciPy does not have.
+    """Correct p-values for their number by Holm's step-down rule.
 
-    The smallest of m is multiplied by m, the next by m - 1, and so on; none falls below the one
-    before it, and none exceeds 1.
+    The smallest of m p-values is multiplied by m, the next by m - 1, and so on; none falls below
+    the previous one or exceeds 1.
 
     Examples
     --------
@@ -179,7 +292,7 @@ def holm_adjusted(pvalues: ArrayLike) -> Array:
 
 
 def signed_rank(d: Array) -> tuple[float, float, float]:
-    """Sums of the positive and the negative ranks of differences, and the p-value."""
+    """Positive and negative rank sums of differences, and the two-sided p-value."""
     ranks = stats.rankdata(np.abs(d))
     halves = ranks[d == 0].sum() / 2
     plus, minus = ranks[d > 0].sum(), ranks[d < 0].sum()
@@ -193,10 +306,9 @@ def signed_rank(d: Array) -> tuple[float, float, float]:
 
 
 def exact_signed_rank(ranks: NDArray[Any], statistic: float) -> float:
-    """Two-sided P of a sum of positive ranks as far from its mean as this one."""
-    # Every choice of signs is equally likely; the ranks are those of the nonzero differences, with
-    # halves for ties. The distribution is built up rank by rank.
-    doubled = np.rint(2 * np.asarray(ranks)).astype(np.int64)
+    """Two-sided probability of a positive rank sum as far from its mean as this one."""
+    # All signs of the nonzero differences are equally likely: convolve rank by rank.
+    doubled = np.rint(2 * np.asarray(ranks)).astype(np.int64)  # ties give halves
     total = int(doubled.sum())
     share = np.zeros(total + 1)
     share[0] = 1.0
@@ -206,10 +318,16 @@ def exact_signed_rank(ranks: NDArray[Any], statistic: float) -> float:
     return float(min(share[away >= abs(round(4 * statistic) - total)].sum(), 1.0))
 
 
+def _ranks_and_error(values: Array, greater_is_better: bool) -> tuple[Array, float]:
+    """Average ranks, and the standard error of their differences, sqrt(k (k + 1) / (6 N))."""
+    n, k = values.shape
+    return rank_rows(values, greater_is_better).mean(axis=0), float(np.sqrt(k * (k + 1) / (6 * n)))
+
+
 def _pairs(
     names: tuple[str, ...], control: int | str | None
 ) -> tuple[tuple[tuple[int, int], ...], str]:
-    """The pairs to compare, and what they are called."""
+    """The pairs to compare, and a description of them."""
     k = len(names)
     if control is None:
         return tuple(combinations(range(k), 2)), "of all pairs"
@@ -253,14 +371,14 @@ def corrected_resampled_t(
 ) -> ResampledT:
     """Nadeau and Bengio's t-test of two learners on the same folds of one dataset.
 
-    Training parts of folds overlap, so the ordinary paired t-test (SciPy's ``ttest_rel``) finds
-    too many differences. Here the variance of the J differences is multiplied by
-    ``1 / J + test_to_train`` instead of ``1 / J``.
+    The training parts of folds overlap, so that the ordinary paired t-test finds too many
+    differences. Here the variance of the J differences is multiplied by ``1 / J + test_to_train``
+    instead of ``1 / J``.
 
     Parameters
     ----------
     first, second : array-like of shape (J,)
-        A measure of both learners, fold by fold; repeats one after the other.
+        A measure of both learners in each fold of each repeat.
     test_to_train : float
         Number of test instances divided by the number of training instances: 1 / (k - 1) in
         k-fold cross-validation.
@@ -289,7 +407,7 @@ def corrected_resampled_t(
             f"got shapes {a.shape} and {b.shape}"
         )
     if not (np.isfinite(a).all() and np.isfinite(b).all()):
-        raise ValueError("first and second must be finite in every fold, got NaN or infinity")
+        raise ValueError("first and second must be finite, got NaN or infinity")
     if not test_to_train > 0:
         raise ValueError(f"test_to_train must be positive, got {test_to_train}")
     d = a - b

@@ -16,21 +16,10 @@ from plurilabel.inspection._threshold_curves import (
 )
 
 __all__ = [
-    "Contributions",
-    "CooccurrenceDisplay",
-    "Explained",
-    "Explanations",
-    "InstanceScoresDisplay",
-    "LabelConfusionDisplay",
-    "LabelIssues",
-    "LabelScoresDisplay",
-    "MarkedText",
-    "PrecisionRecallThresholdDisplay",
-    "ReliabilityDisplay",
-    "explain",
-    "find_label_issues",
-    "label_quality",
-    "plot_threshold_curves",
-]
+    "Contributions", "CooccurrenceDisplay", "Explained", "Explanations", "InstanceScoresDisplay",
+    "LabelConfusionDisplay", "LabelIssues", "LabelScoresDisplay", "MarkedText",
+    "PrecisionRecallThresholdDisplay", "ReliabilityDisplay", "explain", "find_label_issues",
+    "label_quality", "plot_threshold_curves",
+]  # fmt: skip
 
 publish(globals())

@@ -1,4 +1,4 @@
-"""What the displays share: axes, names that fit, colors, and input that was checked."""
+"""Shared by the displays: axes, names that fit, colors, and checked input."""
 
 from __future__ import annotations
 
@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 Array = NDArray[Any]
 
 # Okabe and Ito's colors, which can be distinguished with any color vision
-BLUE, ORANGE, GREEN, GRAY = "#0072B2", "#D55E00", "#009E73", "#8b949e"
-LONGEST = 28  # columns of a name beside an axis
+COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+BLUE, ORANGE, GREEN, GRAY = *COLORS[:3], "#8b949e"
+LONGEST = 28  # columns of a name next to an axis
 
 _EAST_ASIAN = (
     "Noto Sans CJK SC", "Noto Sans CJK JP", "Noto Sans SC", "Source Han Sans SC",
@@ -34,7 +35,7 @@ _EAST_ASIAN = (
 
 
 class Display:
-    """A plot and the figures it is made of: ``plot`` draws it, ``ax_`` and ``figure_`` hold it."""
+    """Base class of the displays: ``plot`` draws in ``ax_``, which belongs to ``figure_``."""
 
     ax_: Any
     figure_: Any
@@ -46,7 +47,7 @@ class Display:
 
 
 def axes(ax: Axes | None, size: tuple[float, float], who: str) -> Axes:
-    """The axes to draw in: those given, or new ones of this size in inches."""
+    """The given axes, or new ones in a figure of this size in inches."""
     if ax is None:
         pyplot = import_extra("matplotlib.pyplot", who, "cli")
         _, ax = pyplot.subplots(figsize=size, layout="constrained")
@@ -54,21 +55,21 @@ def axes(ax: Axes | None, size: tuple[float, float], who: str) -> Axes:
     return ax
 
 
+# input ----------------------------------------------------------------------------------------
+
+
 def names_of(
     label_names: Sequence[str] | None, Y: Any, q: int, estimator: Any = None
 ) -> tuple[str, ...]:
-    """Names of the labels: given, of a data frame, of a fitted learner, or numbered."""
-    names: Any = label_names
-    if names is None:
-        names = column_names(Y)
+    """Label names: as given, of a data frame, of a fitted learner, or numbered."""
+    names: Any = column_names(Y) if label_names is None else label_names
     if names is None and len(known := getattr(estimator, "label_names_", ())) == q:
         names = known
     return tuple(names_or_default(names, q))
 
 
 def opened(estimator: Any, X: Any, Y: Any, label_names: Any) -> tuple[Any, Any, Any, Any]:
-    """An estimator, rows as it takes them, their labels in its order, and the names of labels."""
-    # A model from a file is taken out of its cover, and reads the rows.
+    """The estimator, its input, labels in its order, and label names, also of a saved model."""
     if hasattr(estimator, "label_sets"):
         known = estimator.label_names
         estimator, X = estimator.estimator, estimator.read(X).X
@@ -82,7 +83,7 @@ def opened(estimator: Any, X: Any, Y: Any, label_names: Any) -> tuple[Any, Any, 
 def predicted(
     estimator: Any, X: Any, Y: Any, label_names: Any
 ) -> tuple[Any, Any, tuple[str, ...]]:
-    """True labels in the order of the estimator, the predicted ones, and the names of both."""
+    """True labels in the order of the estimator, predicted labels, and their names."""
     estimator, X, Y, label_names = opened(estimator, X, Y, label_names)
     Z = estimator.predict(X)
     return Y, Z, names_of(label_names, Z if Y is None else Y, Z.shape[1], estimator)
@@ -91,16 +92,35 @@ def predicted(
 def scored(
     Y_true: Any, scores: Any, name: str, label: str | int | None, label_names: Any
 ) -> tuple[Array, Array, str]:
-    """Labels and scores (n, q) of the same shape; or of one label (n, 1), and its name."""
+    """Labels and scores (n, q); or those of one label (n, 1), and its name."""
     Y = dense(check_labels(Y_true, name="Y_true"))
     S = dense(check_scores(in_order(scores, column_names(Y_true)), name=name))
-    if Y.shape != S.shape:
-        raise ValueError(f"Y_true has the shape {Y.shape}, but {name} has {S.shape}")
+    _check_shapes(Y, S, name)
     if label is None:
         return Y, S, ""
     names = names_of(label_names, Y_true, Y.shape[1])
-    l = one_label(label, names)
+    if not isinstance(label, str):
+        l = range(len(names))[label]
+    elif label in names:
+        l = names.index(label)
+    else:
+        some = ", ".join(map(repr, names[:10]))
+        raise ValueError(f"label must be one of {some}, got {label!r}")
     return Y[:, [l]], S[:, [l]], names[l]
+
+
+def label_arrays(Y_true: Any, Y_pred: Any) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """True and predicted labels (n, q)."""
+    Y_pred = in_order(Y_pred, column_names(Y_true))
+    Y = dense(check_labels(Y_true, name="Y_true")).astype(bool)
+    Z = dense(check_labels(Y_pred, name="Y_pred")).astype(bool)
+    _check_shapes(Y, Z, "Y_pred")
+    return Y, Z
+
+
+def _check_shapes(Y: Array, other: Array, name: str) -> None:
+    if Y.shape != other.shape:
+        raise ValueError(f"Y_true has the shape {Y.shape}, but {name} has {other.shape}")
 
 
 def in_order(given: Any, names: Any) -> Any:
@@ -111,40 +131,24 @@ def in_order(given: Any, names: Any) -> Any:
     return safe_indexing(given, [own.index(name) for name in wanted], axis=1)
 
 
-def label_arrays(Y_true: Any, Y_pred: Any) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """True and predicted labels (n, q), of the same shape."""
-    Y_pred = in_order(Y_pred, column_names(Y_true))
-    Y = dense(check_labels(Y_true, name="Y_true")).astype(bool)
-    Z = dense(check_labels(Y_pred, name="Y_pred")).astype(bool)
-    if Y.shape != Z.shape:
-        raise ValueError(f"Y_true has the shape {Y.shape}, but Y_pred has {Z.shape}")
-    return Y, Z
-
-
-def one_label(label: str | int, names: Sequence[str]) -> int:
-    """The number of a label, given by its name or number."""
-    if not isinstance(label, str):
-        return range(len(names))[label]
-    if label not in names:
-        raise ValueError(f"label must be one of {', '.join(map(repr, names[:10]))}, got {label!r}")
-    return list(names).index(label)
-
-
 def most_frequent(counts: Array, most: int) -> NDArray[np.intp]:
-    """The labels with the highest counts or scores, of equal ones the first."""
+    """Indices of the highest counts or scores, highest first."""
     if most < 1:
         raise ValueError(f"max_labels must be at least 1, got {most}")
     return np.argsort(-counts, kind="stable")[:most]
 
 
+# names ----------------------------------------------------------------------------------------
+
+
 def shown_names(names: Sequence[str]) -> list[str]:
-    """Names beside an axis: short, and without what matplotlib would read as mathematics."""
+    """Short names in which matplotlib finds no mathematics."""
     short = (_with_both_ends(printable(" ".join(name.split()))) for name in names)
     return [name.replace("$", r"\$") for name in short]
 
 
 def _with_both_ends(name: str) -> str:
-    """A name without its middle, if it is long: many names differ only at their end."""
+    """Cut the middle out of a long name: many names differ only at their end."""
     if display_width(name) <= LONGEST:
         return name
     end = name[-8:]
@@ -154,19 +158,19 @@ def _with_both_ends(name: str) -> str:
 
 
 def name_ticks(axis: Any, names: Sequence[str], *, size: float = 8, **style: Any) -> None:
-    """A tick with a name for each row or column."""
+    """Label each row or column with its name."""
     shown = shown_names(names)
-    axis.set_ticks(np.arange(len(shown)), shown, fontsize=size, fontfamily=fonts(shown), **style)
+    axis.set_ticks(np.arange(len(shown)), shown, fontsize=size, fontfamily=_fonts(shown), **style)
     axis.set_tick_params(length=0)
 
 
 def name_inches(names: Sequence[str], size: float = 8) -> float:
-    """About the length of the longest name, in inches."""
+    """Approximate length of the longest name in inches."""
     return max(map(display_width, shown_names(names)), default=0) * size * 0.0086
 
 
-def fonts(names: Sequence[str]) -> list[str]:
-    """Families in which to look for the letters of these names, the usual one first."""
+def _fonts(names: Sequence[str]) -> list[str]:
+    """The default font families, and those with East Asian letters if a name has any."""
     import matplotlib as mpl
 
     usual = list(mpl.rcParams["font.family"])
@@ -182,29 +186,30 @@ def _installed() -> frozenset[str]:
 
 
 def how_many(shown: int, labels: int) -> str:
-    """A note on labels that are left out."""
+    """A note on the labels that are not shown."""
     return "" if shown == labels else f"\n({shown} most frequent of {labels:,} labels)"
 
 
-def heat(ax: Axes, values: Array, rows: Sequence[str], columns: Sequence[str], title: str) -> Any:
-    """A matrix of shares as an image with names, and its color bar; NaN is gray."""
+# matrices -------------------------------------------------------------------------------------
+
+
+def heat(ax: Axes, values: Array, rows: Sequence[str], columns: Sequence[str], title: str) -> None:
+    """Draw a matrix of shares as an image with names and a color bar; NaN is gray."""
     highest = float(np.nanmax(values)) if np.isfinite(values).any() else 0.0
     ax.set_facecolor("#e6e9ec")
     image = ax.imshow(values, cmap="Blues", vmin=0, vmax=highest or 1.0, aspect="auto")
     name_ticks(ax.yaxis, rows)
     name_ticks(ax.xaxis, columns, rotation=90)
-    for side in ax.spines.values():
-        side.set_visible(False)
+    ax.spines[:].set_visible(False)
     bar = ax.figure.colorbar(image, ax=ax, aspect=30, pad=0.01)
     bar.outline.set_visible(False)
     bar.ax.tick_params(length=0, labelsize=8)
     bar.ax.yaxis.set_major_formatter(lambda value, _: f"{value:.3g}")
     ax.set_title(title, loc="left", fontsize=10)
-    return image
 
 
 def heat_size(rows: Sequence[str], columns: Sequence[str]) -> tuple[float, float]:
-    """Inches of a figure in which no two names of :func:`heat` touch."""
+    """Figure size in inches at which the names of :func:`heat` do not overlap."""
     side = 0.17
     wide = max(len(columns) * side, 3.2) + name_inches(rows) + 1.2
     return wide, max(len(rows) * side, 2.0) + name_inches(columns) + 1.1

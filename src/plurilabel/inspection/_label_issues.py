@@ -1,4 +1,4 @@
-"""How credible each given label is, and which labels to look at first."""
+"""How credible each given label is, and which labels are probably wrong."""
 
 from __future__ import annotations
 
@@ -20,14 +20,12 @@ from plurilabel.neighbors import ExactIndex, NeighborsIndex, training_neighbors
 if TYPE_CHECKING:
     import pandas as pd
 
+RIDGE = 0.01  # share of the mean residual variance that is added to each: a stable inverse
+BLOCK = 2**18  # entries processed at a time
+TIES = 1e-3  # weight of the score alone in the quality: breaks ties between doubtful labels
 
-RIDGE = 0.01
-"""Share of the mean variance of the residuals that is added to each: keeps the inverse stable."""
-
-BLOCK = 2**18  # entries handled at a time
-
-TIES = 1e-3
-"""Weight of the score alone in the quality: decides among labels that are equally doubtful."""
+Unknown: TypeAlias = NDArray[np.bool_] | None
+Floats: TypeAlias = NDArray[np.floating]
 
 
 def label_quality(
@@ -40,41 +38,41 @@ def label_quality(
     use_labels: bool = True,
     calibrate: bool = True,
 ) -> NDArray[np.float64]:
-    """How credible each given label is, from 0 (surely wrong) to 1, for every instance and label.
+    """Estimate how credible each given label is, from 0 (certainly wrong) to 1.
 
     Three sources of evidence are combined for label l of instance i:
 
-    - the score, a probability p by a model that was not trained on the instance. With
-      ``calibrate``, p is drawn towards the frequency of its label as far as the regression of the
-      given labels on the scores says: many models are too sure;
-    - with ``X``, the neighbours: p is averaged with the share of the nearest instances that have
-      the label, to which one more vote is added with the frequency of the label;
-    - with ``use_labels``, the other labels: where labels depend on each other beyond what the
-      scores know, the residuals ``Y - p`` are correlated. The residual of l that is expected from
-      those of the instance's other labels, by ridge regression, is added to p, times the share of
-      it (0 to 1, for each label) that holds between the two halves of the data.
+    - the score: the probability p predicted by a model that was not trained on the instance. With
+      ``calibrate``, overconfident scores are shrunk towards the frequency of their label, by the
+      slope of a regression of the given labels on the scores;
+    - with ``X``, the neighbors: p is averaged with the share of the nearest instances that have
+      the label, including one extra vote with the frequency of the label;
+    - with ``use_labels``, the other labels: if labels depend on each other beyond the scores, the
+      residuals ``Y - p`` are correlated. The residual of l predicted from those of the other
+      labels by ridge regression is added to p, multiplied for each label by the share of it (0 to
+      1) that generalizes between the two halves of the data.
 
-    The quality is p where the label is given, 1 - p where it is not, and NaN where it is unknown.
-    Unknown labels are not used as evidence; only neighbours with a known value are consulted.
+    The quality is p for a given label, 1 - p for an absent one, and NaN for an unknown one.
+    Unknown labels are not used as evidence; only neighbors with a known value are consulted.
 
     Parameters
     ----------
     Y : 0/1 matrix of shape (n, q), dense, sparse or a data frame
-        The labels in doubt. NaN, None, NA or :class:`~plurilabel.datasets.UnknownLabels` where
-        they are unknown.
+        The labels to check. NaN, None, NA or :class:`~plurilabel.datasets.UnknownLabels` where
+        unknown.
     scores : array-like of shape (n, q)
-        Out-of-fold probabilities, as of
+        Out-of-fold probabilities, as returned by
         ``sklearn.model_selection.cross_val_predict(..., method="predict_proba")``.
     X : array-like or sparse matrix of shape (n, d), optional
-        The features that neighbours are found by, scaled as for a nearest neighbour learner.
+        Features to find neighbors by, scaled as for a nearest neighbor learner.
     n_neighbors : int, default=15
-        How many neighbours are consulted; all others if there are fewer.
+        Number of neighbors; all other instances if there are fewer.
     index : index, optional
-        Where they are found; by default a new :class:`~plurilabel.ExactIndex`.
+        By default a new :class:`~plurilabel.ExactIndex`.
     use_labels : bool, default=True
-        Whether the other labels are used.
+        Whether to use the other labels.
     calibrate : bool, default=True
-        Whether scores that are too sure are drawn towards the frequency of their label.
+        Whether to shrink overconfident scores towards the frequency of their label.
 
     Returns
     -------
@@ -82,7 +80,7 @@ def label_quality(
 
     See Also
     --------
-    find_label_issues : The doubtful ones, ranked.
+    find_label_issues : The doubtful labels, ranked.
 
     Examples
     --------
@@ -95,15 +93,12 @@ def label_quality(
     given, unknown, p = checked(Y, scores)
     p = calibrated(given, unknown, p) if calibrate else p
     if X is not None:
-        p, _, _ = with_neighbours(given, unknown, p, X, n_neighbors, index)
+        p, _, _ = with_neighbors(given, unknown, p, X, n_neighbors, index)
     return quality_of(given, unknown, p, use_labels=use_labels)
 
 
-Unknown: TypeAlias = NDArray[np.bool_] | None
-
-
-def checked(Y: Any, scores: Any) -> tuple[NDArray[np.int8], Unknown, NDArray[np.floating]]:
-    """Labels, which of them are unknown (None if none is), and probabilities; all dense."""
+def checked(Y: Any, scores: Any) -> tuple[NDArray[np.int8], Unknown, Floats]:
+    """Dense labels, a mask of unknown ones (None if all are known), and probabilities."""
     if sparse.issparse(scores):
         raise TypeError("scores must be dense: every label of every instance needs a probability")
     filled, unknown = known_part(Y)
@@ -122,54 +117,52 @@ def checked(Y: Any, scores: Any) -> tuple[NDArray[np.int8], Unknown, NDArray[np.
     return dense(given), None if unknown is None else dense(unknown), p
 
 
-def calibrated(
-    given: NDArray[np.int8], unknown: Unknown, p: NDArray[np.floating]
-) -> NDArray[np.floating]:
-    """Each label's scores, drawn towards its frequency with the slope of Y on p, at most 1."""
+def calibrated(given: NDArray[np.int8], unknown: Unknown, p: Floats) -> Floats:
+    """Shrink each label's scores towards its frequency by the slope of Y on p, at most 1."""
     n, q = given.shape
     y_mean, p_mean = _means(given, unknown), _means(p, unknown)
     both, own = np.zeros(q), np.zeros(q)
     for rows in row_blocks(n, q, BLOCK):
-        centred = p[rows] - p_mean
+        centered = p[rows] - p_mean
         if unknown is not None:
-            centred[unknown[rows]] = 0
-        both += np.einsum("ij,ij->j", centred, given[rows] - y_mean)
-        own += np.einsum("ij,ij->j", centred, centred)
+            centered[unknown[rows]] = 0
+        both += np.einsum("ij,ij->j", centered, given[rows] - y_mean)
+        own += np.einsum("ij,ij->j", centered, centered)
     slope = np.clip(both / np.maximum(own, np.finfo(np.float64).tiny), 0, 1)
     return np.clip(slope * p + (y_mean - slope * p_mean), 0, 1)
 
 
 def _means(values: NDArray[Any], unknown: Unknown) -> NDArray[np.float64]:
-    """The mean of each column over the rows that know its label; 0 where none does."""
+    """Mean of each column over the rows where its label is known; 0 if there are none."""
     if unknown is None:
         return values.mean(axis=0, dtype=np.float64)
     known = len(unknown) - np.count_nonzero(unknown, axis=0)
     return values.sum(axis=0, dtype=np.float64, where=~unknown) / np.maximum(known, 1)
 
 
-def with_neighbours(
-    given: NDArray[np.int8], unknown: Unknown, p: NDArray[np.floating], X: Any, k: int, index: Any
-) -> tuple[NDArray[np.floating], NDArray[np.floating], Any]:
-    """Probabilities averaged with the neighbours' votes, the votes, and how many were known."""
+def with_neighbors(
+    given: NDArray[np.int8], unknown: Unknown, p: Floats, X: Any, k: int, index: Any
+) -> tuple[Floats, Floats, Any]:
+    """Probabilities averaged with the votes of neighbors, the votes, and how many are known."""
     n = len(given)
     k = min(check_count(k, "n_neighbors"), n - 1)
     index = (ExactIndex() if index is None else index).fit(X)
     rows = X if hasattr(X, "shape") else np.asarray(X)
     if rows.shape[0] != n:
-        raise ValueError(f"X must have {n} rows, as Y has, got {rows.shape[0]}")
+        raise ValueError(f"X must have {n} rows like Y, got {rows.shape[0]}")
     if k == 0:
         return p, np.zeros(p.shape), 0
     _, near = training_neighbors(index, rows, k)
     graph = csr_of_rows(np.ones(n * k, np.float32), near.ravel(), np.full(n, k), n)
     votes = graph @ given.astype(np.float32)  # (n, q)
-    # one more vote with the frequency of the label, so that few neighbours are never certain
+    # one extra vote with the frequency of the label, so that few neighbors are never certain
     known = k if unknown is None else k - graph @ unknown.astype(np.float32)
     share = (votes + _means(given, unknown)) / (known + 1)
     return (p + share) / 2, votes, known
 
 
 def quality_of(
-    given: NDArray[np.int8], unknown: Unknown, p: NDArray[np.floating], *, use_labels: bool
+    given: NDArray[np.int8], unknown: Unknown, p: Floats, *, use_labels: bool
 ) -> NDArray[np.float64]:
     """Quality from probabilities and the other labels; NaN for unknown labels."""
     n, q = given.shape
@@ -188,29 +181,25 @@ def quality_of(
     return quality
 
 
-def _residuals(
-    given: NDArray[np.int8], unknown: Unknown, p: NDArray[np.floating]
-) -> NDArray[np.floating]:
-    """``Y - p``; 0 for unknown labels, where nothing speaks against p."""
+def _residuals(given: NDArray[np.int8], unknown: Unknown, p: Floats) -> Floats:
+    """``Y - p``; 0 for unknown labels."""
     residuals = given - p
     if unknown is not None:
         residuals[unknown] = 0
     return residuals
 
 
-def _weights(
-    given: NDArray[np.int8], unknown: Unknown, p: NDArray[np.floating]
-) -> NDArray[np.float64]:
-    """Column l holds the weights of the other labels' residuals in that expected of l, (q, q)."""
-    # Weights from the even rows are tried on the odd ones, and the other way round: what is
-    # expected of label l there is right up to a factor, the slope of the residuals on it.
+def _weights(given: NDArray[np.int8], unknown: Unknown, p: Floats) -> NDArray[np.float64]:
+    """Weights of the residuals that predict the residual of label l, in column l, (q, q)."""
+    # Weights from the even rows are tested on the odd rows and vice versa. The slope of the
+    # residuals on their predictions tells how much of them generalizes.
     halves = [(given[h::2], None if unknown is None else unknown[h::2], p[h::2]) for h in (0, 1)]
     R = [_residuals(*half) for half in halves]
     C = [(part.T @ part).astype(np.float64) for part in R]
     both, own = np.zeros(given.shape[1]), np.zeros(given.shape[1])
     for here, there in ((0, 1), (1, 0)):
         W = _regressions(C[there], len(R[there]))
-        # sums over rows of R E and E E, with E = R W, without making E
+        # sums over rows of R E and E E, where E = R W is never formed
         both += np.einsum("kl,kl->l", C[here], W)
         own += np.einsum("kl,kl->l", W, C[here] @ W)
     factor = np.clip(both / np.maximum(own, np.finfo(np.float64).tiny), 0, 1)
@@ -218,16 +207,16 @@ def _weights(
 
 
 def _regressions(C: NDArray[np.float64], n: int) -> NDArray[np.float64]:
-    """All ridge regressions of one label's residual on the others', from the products of n rows.
+    """Ridge regressions of each label's residual on the others, from the products of n rows.
 
-    With T the inverse of C, ridge included, the weights are -T_kl / T_ll: one inverse instead of
-    q regressions.
+    With T the inverse of C, ridge included, the weights are -T_kl / T_ll: a single inverse instead
+    of q regressions.
     """
     q = len(C)
-    # few rows tell little about q - 1 weights, and each takes part in its own
+    # few rows determine q - 1 weights poorly, and each row contributes to its own prediction
     ridge = (RIDGE + q / n) * np.trace(C) / q
     if not ridge > np.finfo(np.float64).tiny:
-        return np.zeros((q, q))  # the scores agree with all labels
+        return np.zeros((q, q))  # the scores equal the labels
     T = np.linalg.inv(C + ridge * np.eye(q))
     W = -T / np.diag(T)
     np.fill_diagonal(W, 0)
@@ -236,23 +225,23 @@ def _regressions(C: NDArray[np.float64], n: int) -> NDArray[np.float64]:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LabelIssues:
-    """The result of :func:`find_label_issues`: labels that are probably wrong, worst first.
+    """Result of :func:`find_label_issues`: labels that are probably wrong, worst first.
 
-    The arrays have one entry for each issue.
+    The arrays have one entry per issue.
 
     Attributes
     ----------
     rows, labels : ndarrays of int
-        Instance and label (column).
+        Row and column of Y.
     given : ndarray of bool
-        True where a label is given that seems wrong, False where one seems to be missing.
+        True for a given label that seems wrong, False for one that seems to be missing.
     quality : ndarray of float
         How credible the given label is; ascending.
     scores : ndarray of float
-        The probability of the label that was passed in.
+        The probability of the label, as passed in.
     agreeing : ndarray of int, or None
-        How many of the nearest ``n_neighbors`` instances are known to have the same value; None
-        without X.
+        Number of the ``n_neighbors`` nearest instances known to have the same value; None without
+        X.
     n_neighbors : int
     label_names : sequence of str
     shape : tuple of int
@@ -287,7 +276,7 @@ class LabelIssues:
         )
 
     def to_frame(self) -> pd.DataFrame:
-        """One row per issue, as a data frame of pandas."""
+        """One row per issue, as a pandas data frame."""
         import pandas as pd
 
         columns = {
@@ -314,34 +303,34 @@ def find_label_issues(
     threshold: float = 0.5,
     label_names: Sequence[str] | None = None,
 ) -> LabelIssues:
-    """Find labels that are probably wrong: tags that should not be there, and missing ones.
+    """Find labels that are probably wrong: given ones to remove, and missing ones to add.
 
     Parameters
     ----------
     Y : 0/1 matrix of shape (n, q), dense, sparse or a data frame
-        The labels in doubt. Unknown ones (NaN, None, NA, or
-        :class:`~plurilabel.datasets.UnknownLabels`) are never reported as issues.
+        The labels to check. Unknown labels (NaN, None, NA, or
+        :class:`~plurilabel.datasets.UnknownLabels`) are never reported.
     scores : array-like of shape (n, q)
-        Out-of-fold probabilities: a model that has seen a wrong label will defend it.
+        Out-of-fold probabilities: a model that was trained on a wrong label would confirm it.
     X, n_neighbors, index, use_labels, calibrate
         Further evidence, as for :func:`label_quality`.
     threshold : float, default=0.5
-        Labels with a quality below it are issues. With 1, nearly all labels are listed.
+        Report labels with a quality below this.
     label_names : sequence of str, optional
         By default those of a data frame Y, or ``label0, label1, ...``.
 
     Returns
     -------
     LabelIssues
-        Those of lowest quality first; among equals, in the order of rows and labels.
+        Lowest quality first; ties in the order of rows and labels.
 
     See Also
     --------
-    plurilabel.evaluation.write_issues_report : A page to go through them.
+    plurilabel.evaluation.write_issues_report : A page for reviewing them.
 
     Examples
     --------
-    One of the digits' labels is wrong, and one is missing:
+    In the digits, make one label wrong and remove another:
 
     >>> from sklearn.model_selection import cross_val_predict
     >>> from plurilabel import MLkNN, datasets
@@ -361,7 +350,7 @@ def find_label_issues(
     names = names_or_default(named, given.shape[1])
     seen, votes, known = calibrated(given, unknown, p) if calibrate else p, None, 0
     if X is not None:
-        seen, votes, known = with_neighbours(given, unknown, seen, X, n_neighbors, index)
+        seen, votes, known = with_neighbors(given, unknown, seen, X, n_neighbors, index)
     quality = quality_of(given, unknown, seen, use_labels=use_labels)
     rows, labels = np.nonzero(quality < threshold)
     order = np.argsort(quality[rows, labels], kind="stable")

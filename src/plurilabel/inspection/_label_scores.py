@@ -1,4 +1,4 @@
-"""How good the predictions are, label by label."""
+"""Measures of each label."""
 
 from __future__ import annotations
 
@@ -7,20 +7,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from plurilabel.inspection._display import (
-    BLUE,
-    GREEN,
-    ORANGE,
-    Array,
-    Display,
-    how_many,
-    label_arrays,
-    most_frequent,
-    name_inches,
-    name_ticks,
-    names_of,
-    predicted,
-)
+from plurilabel.inspection import _display
+from plurilabel.inspection._display import COLORS, Array, Display
 from plurilabel.metrics import per_label
 
 if TYPE_CHECKING:
@@ -39,7 +27,7 @@ class LabelScoresDisplay(Display):
     values : mapping of str to array of shape (q,)
         By measure.
     positives : array of shape (q,)
-        Instances with each label.
+        Number of instances with each label.
     label_names : sequence of str
 
     Attributes
@@ -65,41 +53,18 @@ class LabelScoresDisplay(Display):
         self.values, self.positives, self.label_names = dict(values), positives, label_names
 
     @classmethod
-    def from_estimator(
-        cls,
-        estimator: Any,
-        X: Any,
-        Y: Any,
-        *,
-        measures: Sequence[str] = ("precision", "recall", "f1"),
-        label_names: Sequence[str] | None = None,
-        max_labels: int = 40,
-        ax: Axes | None = None,
-    ) -> Self:
-        """Predict the labels of X, and plot the measures against the true ones.
+    def from_estimator(cls, estimator: Any, X: Any, Y: Any, **options: Any) -> Self:
+        """Predict the labels of X and plot measures of them against the true labels Y.
 
         Parameters
         ----------
-        estimator : fitted classifier, or a Model from a file
-        X : rows that it takes
-        Y : 0/1 matrix of shape (n, q), dense, sparse or a data frame
-        measures : sequence of str, default=("precision", "recall", "f1")
-            At most three of "accuracy", "precision", "recall", "f1" and "jaccard".
-        label_names : sequence of str, default=None
-            By default the columns of Y, or what the learner knows.
-        max_labels : int, default=40
-            Number of labels shown, the most frequent ones.
-        ax : matplotlib Axes, default=None
-            Where to draw; by default in a new figure.
-
-        Returns
-        -------
-        LabelScoresDisplay
+        estimator : fitted classifier, or a saved model
+        X, Y : input of the estimator, and its true labels
+        **options
+            As for :meth:`from_predictions`.
         """
-        Y, Z, names = predicted(estimator, X, Y, label_names)
-        return cls.from_predictions(
-            Y, Z, measures=measures, label_names=names, max_labels=max_labels, ax=ax
-        )
+        Y, Z, names = _display.predicted(estimator, X, Y, options.pop("label_names", None))
+        return cls.from_predictions(Y, Z, label_names=names, **options)
 
     @classmethod
     def from_predictions(
@@ -112,13 +77,19 @@ class LabelScoresDisplay(Display):
         max_labels: int = 40,
         ax: Axes | None = None,
     ) -> Self:
-        """Plot the measures of predicted labels.
+        """Plot measures of predicted labels.
 
         Parameters
         ----------
         Y_true, Y_pred : 0/1 matrices of shape (n, q), dense, sparse or data frames
-        measures, label_names, max_labels, ax
-            As for :meth:`from_estimator`.
+        measures : sequence of str, default=("precision", "recall", "f1")
+            One to three of "accuracy", "precision", "recall", "f1" and "jaccard".
+        label_names : sequence of str, default=None
+            By default those of the data frame or the estimator.
+        max_labels : int, default=40
+            Number of labels to show, the most frequent ones.
+        ax : matplotlib Axes, default=None
+            Where to draw; by default in a new figure.
 
         Returns
         -------
@@ -129,41 +100,35 @@ class LabelScoresDisplay(Display):
             raise ValueError(
                 f"measures must be one to three of {', '.join(MEASURES)}, got {measures}"
             )
-        Y, Z = label_arrays(Y_true, Y_pred)
+        Y, Z = _display.label_arrays(Y_true, Y_pred)
         table = per_label(Y, labels=Z)
-        names = names_of(label_names, Y_true, Y.shape[1])
+        names = _display.names_of(label_names, Y_true, Y.shape[1])
         display = cls({name: table[name] for name in measures}, table["positives"], names)
         return display.plot(max_labels=max_labels, ax=ax)
 
     def plot(self, *, max_labels: int = 40, ax: Axes | None = None) -> Self:
         """Draw the ``max_labels`` most frequent labels in ``ax``, or in a new figure."""
-        shown = most_frequent(self.positives, max_labels)
-        names = [self.label_names[l] for l in shown]
-        ax = self._begin(ax, (name_inches(names) + 5.0, max(0.2 * len(shown), 1.2) + 1.0))
-        at = np.arange(len(shown))
+        shown = _display.most_frequent(self.positives, max_labels)
+        k, names = len(shown), [self.label_names[l] for l in shown]
+        ax = self._begin(ax, (_display.name_inches(names) + 5.0, max(0.2 * k, 1.2) + 1.0))
+        at = np.arange(k)
         values = np.array([self.values[m][shown] for m in self.values])
         ax.hlines(at, values.min(axis=0), values.max(axis=0), color="#c5ccd3", linewidth=1.5)
-        for (name, row), color, marker in zip(
-            zip(self.values, values), (BLUE, ORANGE, GREEN), "o^D"
-        ):
+        for name, row, color, marker in zip(self.values, values, COLORS, "o^D"):
             ax.plot(row, at, marker, color=color, markersize=5, label=name, clip_on=False)
-        name_ticks(ax.yaxis, names)
-        ax.set_ylim(len(shown) - 0.5, -0.5)
-        ax.set_xlim(-0.02, 1.02)
+        _display.name_ticks(ax.yaxis, names)
+        ax.set(xlim=(-0.02, 1.02), ylim=(k - 0.5, -0.5), axisbelow=True)
         ax.grid(axis="x", color="#e4e7eb", linewidth=0.8)
-        ax.set_axisbelow(True)
-        # how many instances there are, beside the axes
+        # the number of instances, to the right of the axes
         for y, count in zip(at, self.positives[shown]):
             ax.annotate(
                 f"{count:,}", (1, y), (8, 0), xycoords=("axes fraction", "data"),
                 textcoords="offset points", va="center", fontsize=7.5, color="#59636e",
             )  # fmt: skip
-        ax.set_title(
-            f"each label, with its instances{how_many(len(shown), len(self.label_names))}",
-            loc="left", fontsize=10,
-        )  # fmt: skip
+        note = _display.how_many(k, len(self.label_names))
+        ax.set_title(f"by label, with number of instances{note}", loc="left", fontsize=10)
         ax.legend(
-            frameon=False, ncols=3, loc="upper left", bbox_to_anchor=(0, -0.25 / len(shown) * 4),
+            frameon=False, ncols=3, loc="upper left", bbox_to_anchor=(0, -0.25 / k * 4),
             fontsize=9, borderaxespad=1.2,
         )  # fmt: skip
         return self

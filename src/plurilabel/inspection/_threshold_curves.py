@@ -1,4 +1,4 @@
-"""Thresholds drawn: precision and recall of each label, and a measure against the threshold."""
+"""Measures against the threshold: any measure of each label, or precision, recall and F1."""
 
 from __future__ import annotations
 
@@ -11,38 +11,16 @@ from numpy.typing import ArrayLike, NDArray
 
 from plurilabel._core.base import CUTS, check_labels, column_names, names_or_default
 from plurilabel._core.scores import score_method
-from plurilabel.inspection._display import (
-    BLUE,
-    GRAY,
-    GREEN,
-    ORANGE,
-    Array,
-    Display,
-    axes,
-    names_of,
-    opened,
-    scored,
-    shown_names,
-)
+from plurilabel.inspection import _display
+from plurilabel.inspection._display import BLUE, COLORS, GRAY, GREEN, ORANGE, Array, Display
 from plurilabel.metrics import label_scores
 from plurilabel.metrics.shared import CountMeasure
-from plurilabel.thresholds.shared import (
-    Scores,
-    by_label,
-    check_scores_and_labels,
-    count_measure,
-    counts_by_size,
-    cut_keeping,
-    cuttable,
-    entry_sizes,
-    evaluate,
-)
+from plurilabel.thresholds import shared as thresholds
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Okabe and Ito's colours, which can be distinguished with any colour vision
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+X_LABEL = "cut: labels with a higher score are predicted"
 
 
 def plot_threshold_curves(
@@ -53,10 +31,10 @@ def plot_threshold_curves(
     label_names: Sequence[str] | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Plot a measure of each label against the cut, and mark where it is highest.
+    """Plot a measure of each label against the cut, and mark the best cuts.
 
-    Up to seven labels each have a colour and a name; more are drawn in one colour, with the mean
-    of all curves.
+    Up to seven labels each get a color and a name; more labels share a color, and the mean of
+    their curves is drawn.
 
     Parameters
     ----------
@@ -82,60 +60,62 @@ def plot_threshold_curves(
     >>> ax.get_ylabel()
     'f1'
     """
-    f, labels = check_scores_and_labels(scores, Y)
+    f, labels = thresholds.check_scores_and_labels(scores, Y)
     names = names_or_default(column_names(Y) if label_names is None else label_names, f.shape[1])
-    of_counts = count_measure(measure)
-    ax = axes(ax, (8, 4.5), "plot_threshold_curves")
-    curves = [Curve(ordered, chosen, of_counts) for ordered, chosen in by_label(f, labels)]
+    of_counts = thresholds.count_measure(measure)
+    ax = _display.axes(ax, (8, 4.5), "plot_threshold_curves")
+    columns = thresholds.by_label(f, labels)
+    curves = [Curve(ordered, chosen, of_counts) for ordered, chosen in columns]
     low, high = float(f.min()), float(f.max())
     pad = 0.03 * (high - low or 1.0)
     low, high = low - pad, high + pad
-    if len(curves) <= len(COLOURS):
-        for curve, name, colour in zip(curves, names, COLOURS):
+    if len(curves) <= len(COLORS):
+        for curve, name, color in zip(curves, names, COLORS):
             best = f"{name}: {curve.best_value:.2f} at {curve.best_cut:.3g}"
-            curve.draw(ax, low, high, color=colour, label=best)
+            curve.draw(ax, low, high, color=color, label=best)
         title = "label: best value at cut"
         ax.legend(title=title, frameon=False, loc="upper left", bbox_to_anchor=(1, 1))
     else:
         for curve in curves:
-            curve.draw(ax, low, high, color=COLOURS[0], alpha=0.3)
+            curve.draw(ax, low, high, color=BLUE, alpha=0.3)
         grid = np.linspace(low, high, 500)
         mean = np.mean([curve(grid) for curve in curves], axis=0)
-        ax.plot(grid, mean, color=COLOURS[1], linewidth=2.5, label=f"mean of {len(curves)} labels")
-        ax.plot([], [], "o", color=COLOURS[0], alpha=0.3, label="best cut of a label")
+        ax.plot(grid, mean, color=ORANGE, linewidth=2.5, label=f"mean of {len(curves)} labels")
+        ax.plot([], [], "o", color=BLUE, alpha=0.3, label="best cut of a label")
         ax.legend(frameon=False)
-    ax.set_xlabel("cut: labels with a higher score are predicted")
+    ax.set_xlabel(X_LABEL)
     ax.set_ylabel(measure if isinstance(measure, str) else getattr(measure, "__name__", "measure"))
     return ax
 
 
 class Curve:
-    """A measure as a step function of the cut, for one column of scores."""
+    """A measure as a step function of the cut, for one label."""
 
-    def __init__(self, ordered: Scores, chosen: Scores, of_counts: CountMeasure):
+    def __init__(self, ordered: thresholds.Scores, chosen: Any, of_counts: CountMeasure):
         n = len(ordered)
-        counts = counts_by_size(n, entry_sizes(ordered, chosen), 0, n + 1)
-        sizes = np.flatnonzero(cuttable(ordered, 0, n + 1))
-        self.edges = ordered[sizes[:0:-1] - 1]  # the distinct scores, ascending
-        self.values = evaluate(of_counts, *counts)[sizes[::-1]]  # one more: below the first edge
+        counts = thresholds.counts_by_size(n, thresholds.entry_sizes(ordered, chosen), 0, n + 1)
+        sizes = np.flatnonzero(thresholds.cuttable(ordered, 0, n + 1))[::-1]
+        self.edges = ordered[sizes[:-1] - 1]  # the distinct scores, ascending
+        # one value more than edges: the first is that below the first edge
+        self.values = thresholds.evaluate(of_counts, *counts)[sizes]
         best = len(sizes) - 1 - self.values[::-1].argmax()  # the highest of equally good cuts
-        self.best_cut = cut_keeping(ordered, int(sizes[::-1][best]))
+        self.best_cut = thresholds.cut_keeping(ordered, int(sizes[best]))
         self.best_value = float(self.values[best])
 
-    def __call__(self, cuts: Scores) -> NDArray[np.float64]:
+    def __call__(self, cuts: thresholds.Scores) -> NDArray[np.float64]:
         return self.values[np.searchsorted(self.edges, cuts, side="right")]
 
-    def draw(self, ax: Axes, low: float, high: float, *, most: int = 2000, **style: Any) -> None:
-        edges = self.edges
-        if len(edges) > most:  # finer than any screen
-            edges = edges[np.linspace(0, len(edges) - 1, most).astype(int)]
-        edges = np.concatenate([[low], edges.astype(np.float64), [high]])
+    def draw(self, ax: Axes, low: float, high: float, **style: Any) -> None:
+        edges = _at_most(self.edges, 2000).astype(np.float64)
+        edges = np.concatenate([[low], edges, [high]])
         ax.stairs(self(edges[:-1]), edges, baseline=None, linewidth=1.5, **style)
         style.pop("label", None)
         ax.plot(self.best_cut, self.best_value, "o", **style)
 
 
-MOST_CUTS = 400  # finer than any screen
+def _at_most(values: Array, most: int) -> Array:
+    """Evenly spaced entries, where there are more than any screen can show."""
+    return values[np.linspace(0, len(values) - 1, min(most, len(values))).astype(int)]
 
 
 @dataclass(eq=False, repr=False)
@@ -149,10 +129,10 @@ class PrecisionRecallThresholdDisplay(Display):
     cuts : array of shape (cuts,)
         Ascending.
     precision, recall, f1 : arrays of shape (cuts,)
-        Predicting the labels with a score strictly above each cut.
+        If labels with a score strictly above each cut are predicted.
     title : str
     default_cut : float, default=None
-        The learner's own.
+        The cut that the learner uses.
 
     Attributes
     ----------
@@ -185,49 +165,22 @@ class PrecisionRecallThresholdDisplay(Display):
         return float(self.cuts[len(self.f1) - 1 - self.f1[::-1].argmax()])
 
     @classmethod
-    def from_estimator(
-        cls,
-        estimator: Any,
-        X: Any,
-        Y: Any,
-        *,
-        average: str = "micro",
-        label: str | int | None = None,
-        label_names: Sequence[str] | None = None,
-        ax: Axes | None = None,
-    ) -> Self:
-        """Score X, and plot precision and recall over all cuts.
+    def from_estimator(cls, estimator: Any, X: Any, Y: Any, **options: Any) -> Self:
+        """Score X, and plot precision and recall of the true labels Y over all cuts.
 
         Parameters
         ----------
-        estimator : fitted classifier with ``predict_proba`` or ``decision_function``
-        X : rows that it takes
-        Y : 0/1 matrix of shape (n, q), dense, sparse or a data frame
-        average : {"micro", "macro"}, default="micro"
-            From the counts of all labels, or the mean over the labels.
-        label : str or int, default=None
-            One label, by its name or number, instead of an average.
-        label_names : sequence of str, default=None
-            By default the columns of Y, or what the learner knows.
-        ax : matplotlib Axes, default=None
-            Where to draw; by default in a new figure.
-
-        Returns
-        -------
-        PrecisionRecallThresholdDisplay
+        estimator : fitted classifier with ``predict_proba`` or ``decision_function``, or a model
+        X, Y : input of the estimator, and its true labels
+        **options
+            As for :meth:`from_predictions`.
         """
-        estimator, X, Y, label_names = opened(estimator, X, Y, label_names)
+        names = options.pop("label_names", None)
+        estimator, X, Y, names = _display.opened(estimator, X, Y, names)
         q = check_labels(Y, name="Y").shape[1]
-        names = names_of(label_names, Y, q, estimator)
-        return cls.from_predictions(
-            Y,
-            label_scores(estimator, X, n_labels=q),
-            average=average,
-            label=label,
-            label_names=names,
-            default_cut=CUTS[score_method(estimator)],
-            ax=ax,
-        )
+        options = {"default_cut": CUTS[score_method(estimator)]} | options
+        options["label_names"] = _display.names_of(names, Y, q, estimator)
+        return cls.from_predictions(Y, label_scores(estimator, X, n_labels=q), **options)
 
     @classmethod
     def from_predictions(
@@ -241,30 +194,34 @@ class PrecisionRecallThresholdDisplay(Display):
         default_cut: float | None = None,
         ax: Axes | None = None,
     ) -> Self:
-        """Plot precision and recall of scores over all cuts.
+        """Plot precision and recall over all cuts of the scores.
 
         Parameters
         ----------
         Y_true : 0/1 matrix of shape (n, q), dense, sparse or a data frame
         scores : matrix of shape (n, q)
-        average, label, label_names, ax
-            As for :meth:`from_estimator`.
+        average : {"micro", "macro"}, default="micro"
+            From the counts of all labels, or the mean over the labels.
+        label : str or int, default=None
+            Name or index of one label, instead of an average.
+        label_names : sequence of str, default=None
+            By default those of the data frame or the estimator.
         default_cut : float, default=None
             A cut to mark, such as 0.5.
+        ax : matplotlib Axes, default=None
+            Where to draw; by default in a new figure.
 
         Returns
         -------
         PrecisionRecallThresholdDisplay
         """
-        Y, S, title = scored(Y_true, scores, "scores", label, label_names)
+        Y, S, title = _display.scored(Y_true, scores, "scores", label, label_names)
         Y, S = Y.astype(bool), S.astype(np.float64)
         title = title or f"{average} average of {Y.shape[1]:,} labels"
         if average not in ("micro", "macro"):
             raise ValueError(f"average must be 'micro' or 'macro', got {average!r}")
-        cuts = np.unique(S)
-        if len(cuts) > MOST_CUTS:
-            cuts = cuts[np.linspace(0, len(cuts) - 1, MOST_CUTS).astype(np.intp)]
-        # labels with a score strictly above each cut, and those of them that are true (q, cuts)
+        cuts = _at_most(np.unique(S), 400)
+        # predictions at each cut, and the correct ones among them (q, cuts)
         above, hits = (
             np.array([_above(S[chosen, l], cuts) for l, chosen in enumerate(which.T)])
             for which in (np.ones_like(Y), Y)
@@ -277,29 +234,27 @@ class PrecisionRecallThresholdDisplay(Display):
         return cls(cuts, precision, recall, f1, title, default_cut).plot(ax=ax)
 
     def plot(self, *, ax: Axes | None = None) -> Self:
-        """Draw it in ``ax``, or in a new figure."""
+        """Draw in ``ax``, or in a new figure."""
         ax = self._begin(ax, (6.8, 4.4))
         for name, color in (("precision", BLUE), ("recall", ORANGE), ("F1", GREEN)):
             values = getattr(self, name.lower())
             ax.step(self.cuts, values, where="post", color=color, linewidth=1.8, label=name)
-        best = self.best_cut
+        best, height = self.best_cut, float(self.f1.max())
         ax.axvline(best, color=GREEN, linewidth=1, linestyle=(0, (4, 3)))
-        height = float(self.f1.max())
         label = f"best F1 {height:.2f} at {best:.3g}"
         ax.plot([best], [height], "o", color=GREEN, markersize=6, label=label)
         if self.default_cut is not None:
-            shown = f"default cut {self.default_cut:g}"
-            ax.axvline(self.default_cut, color=GRAY, linewidth=1, label=shown)
-        ax.set_ylim(-0.02, 1.02)
-        ax.set_xlabel("cut: labels with a higher score are predicted")
-        (title,) = shown_names([self.title])
+            label = f"default cut {self.default_cut:g}"
+            ax.axvline(self.default_cut, color=GRAY, linewidth=1, label=label)
+        ax.set(xlabel=X_LABEL, ylim=(-0.02, 1.02))
+        (title,) = _display.shown_names([self.title])
         ax.set_title(title, loc="left", fontsize=10)
         ax.legend(frameon=False, fontsize=9, loc="upper left", bbox_to_anchor=(1, 1))
         return self
 
 
 def _above(scores: Array, cuts: Array) -> Array:
-    """How many scores are strictly above each cut."""
+    """Number of scores strictly above each cut."""
     return len(scores) - np.searchsorted(np.sort(scores), cuts, side="right")
 
 

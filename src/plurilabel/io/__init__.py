@@ -2,8 +2,8 @@
 
 from plurilabel._core.roster import publish
 from plurilabel.io._arff import read_arff, write_arff
-from plurilabel.io._arff_header import read_label_xml, write_label_xml
 from plurilabel.io._files import FileFormatError, file_format
+from plurilabel.io._label_xml import read_label_xml, write_label_xml
 from plurilabel.io._mat import read_mat_bags
 from plurilabel.io._read import read
 from plurilabel.io._sparse_text import read_libsvm, read_xmc, write_libsvm, write_xmc
@@ -14,30 +14,11 @@ from plurilabel.io._table._table import FurtherRows, read_further, read_table, w
 from plurilabel.io._table._table_encoder import TableEncoder, column_kinds, table_encoder
 
 __all__ = [
-    "DateEncoder",
-    "FileFormatError",
-    "FurtherRows",
-    "TableEncoder",
-    "column_kinds",
-    "embed_table",
-    "file_format",
-    "label_matrix",
-    "read",
-    "read_arff",
-    "read_further",
-    "read_label_xml",
-    "read_libsvm",
-    "read_mat_bags",
-    "read_table",
-    "read_xmc",
-    "stack_tables",
-    "table_encoder",
-    "word_features",
-    "write_arff",
-    "write_label_xml",
-    "write_libsvm",
-    "write_table",
-    "write_xmc",
-]
+    "DateEncoder", "FileFormatError", "FurtherRows", "TableEncoder", "column_kinds",
+    "embed_table", "file_format", "label_matrix", "read", "read_arff", "read_further",
+    "read_label_xml", "read_libsvm", "read_mat_bags", "read_table", "read_xmc", "stack_tables",
+    "table_encoder", "word_features", "write_arff", "write_label_xml", "write_libsvm",
+    "write_table", "write_xmc",
+]  # fmt: skip
 
 publish(globals())

@@ -22,10 +22,11 @@ from plurilabel._core.records import write_atomic
 from plurilabel._core.unknown import known_part
 from plurilabel._core.words import check_unicode, first_repeated, similar
 from plurilabel.io._arff_columns import Columns
-from plurilabel.io._arff_header import parse_label_xml, quote, read_header, write_label_xml
+from plurilabel.io._arff_header import quote, read_header
 from plurilabel.io._arff_rows import only_one, read_bags, read_rows
 from plurilabel.io._clus import read_classes
 from plurilabel.io._files import AnyPath, FileFormatError, Format, opened
+from plurilabel.io._label_xml import parse_label_xml, write_label_xml
 
 _DIGITS = 18  # of a number that is read; those with more are too large in any case
 _MEKA = re.compile(r"(?s)(.*?):\s*(-.*)")
@@ -49,17 +50,17 @@ def read_arff(
     labels : str or path, sequence of str, int, or None
         Which attributes are labels:
 
-        - a path: MULAN's XML file with their names;
-        - a sequence: their names; their order remains that of the file;
-        - a number, as in MEKA: the first n attributes, or the last n if it is negative;
-        - None: those of an XML file beside the ARFF file (``yeast.xml`` for ``yeast.arff`` and
-          ``yeast-train.arff``), else those given by MEKA's ``-C n`` in the relation. In a file of
-          CLUS, the classes of the hierarchical attribute.
+        - a path: those named in MULAN's XML file;
+        - a sequence of names; the order of the file is kept;
+        - a number, as in MEKA: the first n attributes, or the last n if negative;
+        - None: those of an XML file next to the ARFF file (``yeast.xml`` for ``yeast.arff`` and
+          ``yeast-train.arff``), else MEKA's ``-C n`` in the relation. In CLUS files, the classes
+          of the hierarchical attribute.
     require_labels : bool, default=True
-        Whether all labels named in ``labels`` or the XML file must be in the file. If False,
-        missing ones are skipped, and Y may have no columns: for rows to be predicted.
+        Whether the file must have all labels named in ``labels`` or the XML file. If False,
+        missing labels are skipped, as is useful for rows to be predicted.
     drop : sequence of str
-        Attributes to leave out, for instance identifiers. They count where ``labels`` is a number.
+        Attributes to leave out, such as identifiers. A number in ``labels`` counts them.
     name : str, optional
         Name of the dataset; by default that of the relation, without MEKA's options.
     encoding : str, default="utf-8"
@@ -68,14 +69,14 @@ def read_arff(
     -------
     Dataset
         X and Y are CSR if the rows of the file are sparse, else dense. ``label_parents`` is the
-        hierarchy of the XML file, if it has one; ``train`` and ``test`` are the split that MEKA's
-        ``-split-number`` makes. For a file of bags, X is a :class:`~plurilabel.bags.Bags`. For a
-        file of CLUS, Y is CSR, and rows have all classes above theirs.
+        hierarchy of the XML file, if any; ``train`` and ``test`` are the split given by MEKA's
+        ``-split-number``. For a file of bags, X is a :class:`~plurilabel.bags.Bags`. For a CLUS
+        file, Y is CSR and contains the ancestors of each class.
 
     See Also
     --------
-    write_arff : Writes ARFF files.
-    read_label_xml : Reads only the XML file of the labels.
+    write_arff : Write ARFF files.
+    read_label_xml : Read only the XML file of the labels.
 
     Notes
     -----
@@ -85,22 +86,22 @@ def read_arff(
     - A nominal attribute with the values 0 and 1, false and true, f and t, no and yes, or n and
       y, in either order and case, becomes one column of that name, 1 for true or yes.
     - Any other nominal attribute with two values becomes one column ``name=second``, 1 for the
-      second value that is declared.
-    - All other nominal attributes become one column for each value, called ``name=value``. A
-      missing value is NaN in each of them.
-    - A label must be a number 0 or 1, or a nominal attribute of no and yes in one of the forms
-      above. ``?`` is an unknown label: Y then has floats with NaN, or is
+      value declared second.
+    - All other nominal attributes become one column ``name=value`` for each value. A missing
+      value is NaN in all of them.
+    - A label must be a number 0 or 1, or a nominal attribute that means no and yes as above.
+      ``?`` is an unknown label: Y then has floats with NaN, or is
       :class:`~plurilabel.datasets.UnknownLabels` if the rows of the file are sparse.
-    - Strings and dates are not converted: leave them out with ``drop``.
+    - Strings and dates are not supported: leave them out with ``drop``.
     - A hierarchical attribute of CLUS, ``class hierarchical a,a/b``, holds the classes of a row,
-      joined by ``@``. They are paths in a tree, or, where some begin with ``root/``, edges
-      ``parent/child`` of a graph, in which rows name their classes without parents.
-    - A relational attribute holds bags of instances, as the MIML library writes them. One further
-      attribute, which names the bags, is left out.
+      joined by ``@``. The declared classes are paths in a tree or, if any starts with ``root/``,
+      edges ``parent/child`` of a graph; rows then name the child alone.
+    - A relational attribute holds bags of instances, as written by the MIML library. One other
+      attribute, the name of the bag, is ignored.
 
-    A sparse row omits zeros. For a nominal attribute, an omitted value is the one declared first.
+    Sparse rows omit zeros. For a nominal attribute, an omitted value is the one declared first.
 
-    The file is parsed in chunks: reading needs at most about twice the memory of the result.
+    The file is parsed in chunks: reading needs about twice the memory of the result.
 
     Examples
     --------
@@ -232,9 +233,9 @@ def _count_in_relation(path: AnyPath, relation: str, w: int) -> int:
     counts = re.findall(r"(?<!\S)-C\s+(-?\d+)", options)
     why = ""
     if not counts:
-        why = "There is no XML file beside it, and no '-C n' in the relation"
+        why = "There is no XML file next to it, and no '-C n' in the relation"
     elif len(counts) > 1 or re.search(r"filters\.\w+\.attribute\.", options):
-        why = "The relation has -C, but a WEKA filter changed the attributes after that"
+        why = "The relation has -C, but a WEKA filter changed the attributes afterwards"
     if why:
         how = "pass labels= the path of an XML file, the names of the labels, or their number"
         raise FileFormatError(path, None, f"which attributes are labels? {why}: {how}")
@@ -284,9 +285,6 @@ def _split(
     return None, None
 
 
-# writing: reading gives the same data back, bit for bit ---------------------------------------
-
-
 def write_arff(
     path: AnyPath,
     dataset: Dataset,
@@ -296,27 +294,26 @@ def write_arff(
 ) -> None:
     """Write a dataset as ARFF, for MEKA, or with an XML file of the labels for MULAN.
 
-    :func:`read_arff` reads the same dataset back, exactly: numbers are written with all the digits
-    they need. The file appears whole or not at all, gzipped if its name ends in ``.gz``. Bags, and
-    a hierarchy without ``labels_xml``, are refused.
+    :func:`read_arff` reads exactly the same dataset. The file is written atomically, and gzipped
+    if its name ends in ``.gz``. Bags are not supported, and a hierarchy needs ``labels_xml``.
 
     Parameters
     ----------
     path : str or path
     dataset : Dataset
-        All features are written as numbers. NaN, also for unknown labels, is written as ``?``.
-        The citation becomes a comment. A split is kept (``-split-number``) if the training rows
-        come first, then the test rows.
+        All features are written as numbers; NaN and unknown labels are written as ``?``. The
+        citation becomes a comment. A split is kept (``-split-number``) if the training rows come
+        before the test rows.
     labels_xml : str or path, optional
-        Where to write MULAN's XML file with the labels and their hierarchy. If omitted, the
-        relation says how many attributes are labels (``-C``), as MEKA expects.
+        Where to write MULAN's XML file with the labels and their hierarchy. By default, the
+        relation tells how many attributes are labels (``-C``), as in MEKA.
     sparse : bool, optional
-        Whether rows hold only nonzero values; by default if X is sparse.
+        Whether to write sparse rows; by default if X is sparse.
 
     See Also
     --------
-    read_arff : Reads ARFF files.
-    write_label_xml : Writes only the XML file of the labels.
+    read_arff : Read ARFF files.
+    write_label_xml : Write only the XML file of the labels.
 
     Examples
     --------
@@ -359,7 +356,7 @@ def write_arff(
 def _check_matrices(dataset: Dataset) -> tuple[Matrix, LabelMatrix]:
     filled, unknown = known_part(dataset.Y)
     X, Y = dataset.X, check_labels(filled, name="dataset.Y")
-    if unknown is not None:  # written as NaN in features is: ?
+    if unknown is not None:
         Y = Y.astype(np.float64)
         if sp.issparse(Y):
             Y = Y + sp.csr_array(unknown).astype(np.float64) * np.nan
@@ -430,7 +427,7 @@ def _sparse_rows(X: Matrix, Y: LabelMatrix) -> Iterator[str]:
 
 
 def _short(text: str) -> str:
-    """Whole numbers without ``.0``, and NaN and infinity in ARFF's words."""
+    """Write integers without ``.0``, and NaN and infinity as ARFF has them."""
     for end in ",}\n":
         text = text.replace(f".0{end}", end)
     return text.replace("nan", "?").replace("inf", "Infinity")

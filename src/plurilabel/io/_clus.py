@@ -7,9 +7,8 @@ classes: ``a/b@a/c``. The entries of the declaration are paths in a tree. If som
 
 from __future__ import annotations
 
-import io
 from collections.abc import Collection, Sequence
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -18,8 +17,8 @@ from plurilabel._core.data.dataset import Dataset
 from plurilabel._core.data.hierarchy import Hierarchy
 from plurilabel._core.words import shortened, similar
 from plurilabel.io._arff_columns import Columns
-from plurilabel.io._arff_header import SPACE, Attribute, Header, decode, unquote
-from plurilabel.io._arff_rows import cell_span, read_rows
+from plurilabel.io._arff_header import Attribute, Header
+from plurilabel.io._arff_rows import CellKeeper, read_rows
 from plurilabel.io._files import AnyPath, FileFormatError
 
 ROOT = "root"
@@ -33,51 +32,40 @@ def read_classes(
     drop: Collection[str],
     encoding: str,
 ) -> Dataset:
-    """The rest of the file; Y (CSR) has the classes of each row and all above them."""
+    """Read the rest of the file; Y (CSR) has the classes of each row and their ancestors."""
     try:
         tree = class_hierarchy(classes.values)
     except ValueError as error:
         raise FileFormatError(path, classes.line, str(error)) from None
-    number = {label: l for l, label in enumerate(tree.label_names)}
-    place, what = header.attributes.index(classes), f"the classes {classes.name!r}"
-    is_last = place == len(header.attributes) - 1
-    others = io.BytesIO()  # the rows without their classes, on the same lines
-    labels: list[int] = []
-    sizes: list[int] = []
-    for line, raw in enumerate(stream, header.lines + 1):
-        text = decode(raw, path, line, encoding).strip(SPACE)
-        if not text or text.startswith("%"):
-            others.write(b"\n")
-            continue
-        # the usual row, much faster than a pattern
-        start, end = text.rfind(",") + 1, len(text)
-        if not is_last or any(mark in text for mark in "'\"%{"):
-            start, end = cell_span(text, place, what, path, line)
-        found = _numbers(text[start:end], number, what, path, line)
-        labels += found
-        sizes.append(len(found))
-        others.write(f"{text[:start]}?{text[end:]}\n".encode())
-    others.seek(0)
     columns = Columns(path, header.attributes, (), {*drop, classes.name})
-    X, _ = read_rows(others, path, header.lines, columns, "utf-8")
-    places = np.array(labels, dtype=np.int32)
-    Y = csr_of_rows(np.ones(len(labels), dtype=np.int64), places, np.array(sizes), len(number))
+    rows = _ClassRows(tree, classes, path, header.lines, columns, encoding)
+    X, _ = read_rows(stream, path, header.lines, columns, encoding, rows)
+    ones, places = np.ones(len(rows.labels), dtype=np.int64), np.array(rows.labels, np.int32)
+    Y = csr_of_rows(ones, places, rows.sizes, len(tree.label_names))
     names = columns.feature_names, tree.label_names
     parents = tree.parents if len(tree.edges) else None
     return Dataset(X, tree.close(Y), *names, label_parents=parents)
 
 
-def _numbers(cell: str, number: dict[str, int], what: str, path: AnyPath, line: int) -> list[int]:
-    """The numbers of the classes in a cell, each once."""
-    cell = cell.strip(SPACE)
-    names = (unquote(cell) if cell[:1] in ("'", '"') else cell).split("@")
-    for name in names:
-        if name not in number and name != ROOT:
-            near = similar(name, list(number))
-            hint = f"; did you mean {near!r}?" if near else ""
-            problem = f"{what} must be declared ones, joined by @, got {shortened(name)!r}{hint}"
-            raise FileFormatError(path, line, problem)
-    return list(dict.fromkeys(number[name] for name in names if name in number))
+class _ClassRows(CellKeeper):
+    """Rows with classes, whose numbers are collected."""
+
+    def __init__(self, tree: Hierarchy, *args: Any):
+        super().__init__(*args)
+        self.number = {label: l for l, label in enumerate(tree.label_names)}
+        self.labels: list[int] = []
+
+    def keep(self, cell: str) -> None:
+        names = dict.fromkeys(cell.split("@"))
+        for name in names:
+            if name not in self.number and name != ROOT:
+                near = similar(name, list(self.number))
+                hint = f"; did you mean {near!r}?" if near else ""
+                problem = f"{self.name!r} must have declared classes, joined by @"
+                raise self.fail(f"{problem}, got {shortened(name)!r}{hint}")
+        found = [self.number[name] for name in names if name != ROOT]
+        self.labels += found
+        self.sizes.append(len(found))
 
 
 def class_hierarchy(declared: Sequence[str]) -> Hierarchy:

@@ -1,4 +1,4 @@
-"""Opening files: gzip is unpacked, errors name file and line, the name tells the format."""
+"""Opening files: gzip is unpacked, errors name file and line, the suffix gives the format."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from plurilabel._core.records import AnyPath
 from plurilabel._core.words import NUMBER
 
 MOST_UNPACKED = "PLURILABEL_MOST_UNPACKED"
-"""The environment variable with the bytes that a compressed file may unpack to."""
+"""The environment variable that limits how many bytes a compressed file may unpack to."""
 
 _LARGEST, _SMALL, _RATIO = 1 << 34, 10**8, 200
 _BUFFER = 1 << 17
@@ -31,7 +31,7 @@ NUMBER_OR_NAN = re.compile(rf"{NUMBER.pattern}|[+-]?nan", NUMBER.flags)
 
 
 class FileFormatError(ValueError):
-    """A file is not in the expected format; the message gives the place and what was expected.
+    """Raised if a file is not in the expected format; the message names file and line.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ class FileFormatError(ValueError):
     line : int or None
         Line number, from 1; None if the problem is not on one line.
     problem : str
-        What was expected there, and what was found.
+        What was expected, and what was found.
 
     Examples
     --------
@@ -62,9 +62,8 @@ class FileFormatError(ValueError):
 def opened(path: AnyPath) -> Iterator[BinaryIO]:
     """Open a file for reading bytes, unpacked if it is gzipped, whatever its name.
 
-    Since a small file can unpack to any size, more than 16 GiB, or beyond the first 100 MB more
-    than 200 times the size of the file, is an error; the environment variable
-    ``PLURILABEL_MOST_UNPACKED`` sets another limit in bytes.
+    A file may unpack to 200 times its size, at least 100 MB and at most 16 GiB, unless the
+    environment variable ``PLURILABEL_MOST_UNPACKED`` sets another limit in bytes.
     """
     with open(path, "rb") as stream:
         packed = stream.read(2) == b"\x1f\x8b"
@@ -82,14 +81,14 @@ def opened(path: AnyPath) -> Iterator[BinaryIO]:
 
 
 def most_unpacked(packed: int) -> int:
-    """Number of bytes that a file of this size may take in memory."""
+    """Number of bytes that a file of ``packed`` bytes may take in memory."""
     if given := os.environ.get(MOST_UNPACKED):
         return int(given)
     return min(_LARGEST, max(_SMALL, _RATIO * packed))
 
 
 class _Limited(io.RawIOBase):
-    """A stream that unpacks no more than a limit."""
+    """A gzip stream that unpacks a limited number of bytes."""
 
     def __init__(self, stream: gzip.GzipFile, path: AnyPath, limit: int) -> None:
         self._stream, self._path, self._limit = stream, path, limit
@@ -109,8 +108,8 @@ class _Limited(io.RawIOBase):
     def readinto(self, buffer: Any) -> int:
         content = self._stream.read(len(buffer))
         if self._stream.tell() > self._limit:
-            problem = f"it unpacks to more than {self._limit:,} bytes; if it can be trusted, set "
-            problem += f"{MOST_UNPACKED} to the bytes that it may take"
+            problem = f"it unpacks to more than {self._limit:,} bytes; if you trust it, set "
+            problem += f"{MOST_UNPACKED} to a higher limit"
             raise FileFormatError(self._path, None, problem)
         buffer[: len(content)] = content
         return len(content)
@@ -120,7 +119,7 @@ _CSV = ("csv", " (in Excel: CSV UTF-8)")
 
 
 def not_utf8(path: AnyPath) -> FileFormatError:
-    """The error for the first line that is not UTF-8; decoders of whole files do not know it."""
+    """The error for the first line that is not UTF-8."""
     with opened(path) as stream:
         for line, content in enumerate(stream, 1):
             try:
@@ -136,9 +135,7 @@ def not_utf8(path: AnyPath) -> FileFormatError:
 
 
 def plain_name(path: AnyPath) -> str:
-    """Name of a dataset after its file, without ``.gz`` and the suffix before it.
-
-    Bytes that are not UTF-8 become codes: the name is printed, and written into files.
+    """File name without suffixes, as the name of a dataset; bytes that are not UTF-8 are escaped.
 
     Examples
     --------
@@ -151,7 +148,7 @@ def plain_name(path: AnyPath) -> str:
 
 
 def part_files(path: AnyPath | Sequence[AnyPath]) -> list[str]:
-    """The files of a table: a path, several, or those of a folder or a pattern such as ``*.csv``.
+    """The files of a table: one path or several, a folder, or a pattern such as ``*.csv``.
 
     Examples
     --------
@@ -163,7 +160,7 @@ def part_files(path: AnyPath | Sequence[AnyPath]) -> list[str]:
     name = os.fspath(path)  # type: ignore[arg-type]
     if os.path.isdir(name):
         inside = (os.path.join(name, file) for file in sorted(os.listdir(name)))
-        hidden = (".", "_")  # as Spark writes them beside the parts
+        hidden = (".", "_")  # such as Spark's _SUCCESS
         found = [file for file in inside if not os.path.basename(file).startswith(hidden)]
         if not (found := [file for file in found if is_table(file)]):
             raise FileFormatError(name, None, "expected tables in the folder, got none")
@@ -175,27 +172,27 @@ def part_files(path: AnyPath | Sequence[AnyPath]) -> list[str]:
 
 
 class Format(NamedTuple):
-    """A file format. A module of this package declares its formats in a tuple ``FORMATS``.
+    """A file format. A module of this package lists its formats in ``FORMATS``.
 
-    A format has ``read``, from a path and options to a :class:`Dataset`, or, if it is a table,
-    ``frame``, from a path, the separator, the decimal mark and the columns to leave as text to a
+    ``read(path, **options)`` returns a :class:`Dataset`. A table has ``frame(path, separator,
+    decimal mark, columns to leave as text)`` instead, which returns a
     :class:`~plurilabel.io._table._frame.Frame`.
     """
 
     name: str
     suffixes: tuple[str, ...]
     read: Callable[..., Dataset] | None = None
-    has_labels: bool = False  # has its own place for labels, so that none are to be named
-    # from a path, the number of features and the label names of a model to rows for it
+    has_labels: bool = False  # the format itself tells which columns are labels
+    # rows for a model, from a path, its number of features and its label names
     further: Callable[[AnyPath, int, list[str]], Dataset] | None = None
-    has_names: bool = True  # names its features and labels; otherwise their order counts
+    has_names: bool = True  # whether features and labels have names, or only an order
     frame: Callable[..., Any] | None = None
     writer: Callable[..., AbstractContextManager[Callable[[Any], object]]] | None = None
 
 
 @cache
 def formats() -> dict[str, Format]:
-    """All formats by name, from the modules of this package."""
+    """All formats of the modules of this package, by name."""
     package = import_module(__name__.rpartition(".")[0])
     modules = walk_packages(package.__path__, f"{package.__name__}.")
     found = (getattr(import_module(module.name), "FORMATS", ()) for module in modules)
@@ -203,15 +200,15 @@ def formats() -> dict[str, Format]:
 
 
 def is_table(path: AnyPath) -> bool:
-    """Whether a file is a table, by its name."""
+    """Whether a file is a table, judging by its name."""
     if os.path.isdir(path):
-        return True  # of tables, or refused when it is read
+        return True  # a folder of tables; anything else fails when it is read
     found = file_format(path)
     return found is not None and formats()[found].frame is not None
 
 
 def file_format(path: AnyPath) -> str | None:
-    """Format of a file by its name, such as "arff"; None if the suffix is unknown.
+    """Return the format of a file name, such as "arff"; None if the suffix is unknown.
 
     Examples
     --------

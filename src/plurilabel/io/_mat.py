@@ -1,7 +1,7 @@
-"""MATLAB files of versions 5 to 7, as authors of papers publish them: matrices, cells and text.
+"""MATLAB files of versions 5 to 7: matrices, cells and text.
 
-By hand, because scipy's reader trusts the sizes that a file announces: crafted files end the
-process, or take gigabytes for a megabyte. Here each size is checked against the bytes there.
+scipy's reader trusts the sizes that a file declares: malformed files crash the process or allocate
+gigabytes. Here each size is checked against the bytes that are left.
 """
 
 from __future__ import annotations
@@ -27,20 +27,21 @@ _TEXTS = {1: "latin-1", 2: "latin-1", 4: "utf-16", 16: "utf-8", 17: "utf-16", 18
 _CELLS, _CHARACTERS, _NUMERIC, _OPAQUE = 1, 4, range(6, 16), 17
 _OTHERS = {2: "a struct", 3: "an object", 5: "a sparse matrix"}
 _COMPLEX = 0x800
-_CELL_SIZE = 256  # bytes that an array takes in memory beside its numbers
+_CELL_SIZE = 256  # bytes of an array in memory besides its numbers
 
 
 def mat_variables(path: AnyPath, wanted: Collection[str]) -> dict[str, Any]:
-    """All variables of a file by name; None for those that are not wanted."""
-    # A matrix is an array, text a list with its rows, and cells are a list of these. Compressed
-    # variables may unpack to what ``most_unpacked`` says.
+    """All variables of a file by name; None for those that are not wanted.
+
+    A matrix is an array, text is a list of its rows, and cells are a list of these.
+    """
     with open(path, "rb") as stream:
         content = stream.read()
     return dict(_MatFile(path, content, wanted).variables())
 
 
 class _MatFile:
-    """The content of a file, and what it may still take in memory."""
+    """The content of a file, and how much memory it may still take."""
 
     def __init__(self, path: AnyPath, content: bytes, wanted: Collection[str]) -> None:
         self.path, self.wanted, self.content = path, wanted, memoryview(content)
@@ -57,11 +58,11 @@ class _MatFile:
         return FileFormatError(self.path, None, where + problem)
 
     def take(self, size: int) -> None:
-        """Count what is unpacked, or needed beside what is there."""
+        """Count bytes that are unpacked or allocated."""
         self.left -= size
         if self.left < 0:
-            problem = f"it takes more than {self.limit:,} bytes; if it can be trusted, set "
-            raise self.error(f"{problem}{MOST_UNPACKED} to the bytes that it may take")
+            problem = f"it takes more than {self.limit:,} bytes; if you trust it, set "
+            raise self.error(f"{problem}{MOST_UNPACKED} to a higher limit")
 
     def variables(self) -> list[tuple[str, Any]]:
         """Names and values of the variables in the file."""
@@ -77,12 +78,12 @@ class _MatFile:
         return found
 
     def element(self, content: memoryview, at: int) -> tuple[int, memoryview, int]:
-        """Type and data of the element at a place, and the place after it."""
+        """Type and data of the element at a position, and the position after it."""
         if at + 8 > len(content):
             raise self.error("an element is cut off")
         first, size = struct.unpack_from(f"{self.order}II", content, at)
         kind, small = first & 0xFFFF, first >> 16
-        if small:  # up to four bytes of data in place of their size
+        if small:  # up to four bytes of data, stored instead of their size
             start, size, after = at + 4, small, at + 8
         else:
             start, after = at + 8, at + 8 + size + (0 if first == _COMPRESSED else -size % 8)
@@ -100,7 +101,7 @@ class _MatFile:
                 raise self.error("a compressed variable is cut off")
             kind, size = struct.unpack(f"{self.order}II", tag)
             self.take(size)
-            # a limit of 0 would be none
+            # zlib takes a limit of 0 for none
             content = unpacker.decompress(unpacker.unconsumed_tail, size) if size else b""
         except zlib.error as error:
             raise self.error(f"a compressed variable is broken: {error}") from None
@@ -116,7 +117,7 @@ class _MatFile:
         if kind != _UINT32 or len(flags) != 8:
             raise self.error("expected the flags of a matrix")
         flag = struct.unpack(f"{self.order}II", flags)[0]
-        if (family := flag & 0xFF) == _OPAQUE and not in_cell:  # which has no shape
+        if (family := flag & 0xFF) == _OPAQUE and not in_cell:  # has no shape
             return "", None
         kind, sizes, at = self.element(data, at)
         named_by, letters, at = self.element(data, at)
@@ -180,21 +181,21 @@ class _MatFile:
 
 
 def read_mat_bags(path: AnyPath, *, bags: str = "bags", targets: str = "targets") -> Dataset:
-    """Read bags of instances and their labels from a MATLAB file (version 5 to 7).
+    """Read bags of instances and their labels from a MATLAB file of version 5 to 7.
 
     Parameters
     ----------
     path : str or path
     bags : str, default="bags"
-        The variable with a cell for each bag, a matrix (instances, features).
+        Variable with a cell for each bag, a matrix (instances, features).
     targets : str, default="targets"
-        The variable with a matrix (labels, bags), 1 where a bag has a label, else -1 or 0.
+        Variable with a matrix (labels, bags): 1 if the bag has the label, else -1 or 0.
 
     Returns
     -------
     Dataset
-        X is a :class:`~plurilabel.bags.Bags`. If the file has a variable ``class_name`` with as
-        many cells as labels, these are the names of the labels.
+        X is a :class:`~plurilabel.bags.Bags`. The variable ``class_name``, if it has a cell for
+        each label, gives the names of the labels.
 
     Examples
     --------
@@ -234,6 +235,6 @@ def read_mat_bags(path: AnyPath, *, bags: str = "bags", targets: str = "targets"
 
 
 def _name(cell: Any) -> str | None:
-    """A name in a cell, or a row of text; None if it is a number."""
+    """The name in a cell, None if it is a number."""
     cell = cell[0] if isinstance(cell, list) and len(cell) == 1 else cell
     return cell if isinstance(cell, str) else None

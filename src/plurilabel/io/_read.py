@@ -17,20 +17,20 @@ def read(
     labels: str | Sequence[str] | int | None = None,
     **options: Any,
 ) -> Dataset:
-    """Read a file in the format given by its name.
+    """Read a file; its suffix gives the format.
 
     Parameters
     ----------
     path : str, path or sequence of them
         ``.arff``, ``.csv``, ``.tsv``, ``.parquet``, ``.jsonl``, ``.json``, ``.xlsx``, ``.svm``,
-        ``.libsvm``, ``.txt`` or ``.xmc`` (extreme classification); each but Excel also with
-        ``.gz``. A table may be in several files: a list, a folder or a pattern such as
+        ``.libsvm``, ``.txt`` or ``.xmc`` (extreme classification); all but Excel files may be
+        gzipped. A table may consist of several files: a list, a folder or a pattern such as
         ``rows/*.parquet``.
     labels : optional
-        Which columns are labels, as in :func:`read_arff` and :func:`read_table`. The other
-        formats have their own place for labels.
+        Which columns are labels, as in :func:`read_arff` and :func:`read_table`. Other formats
+        tell by themselves.
     **options
-        Passed on to the reader.
+        Passed to the reader.
 
     Returns
     -------
@@ -53,13 +53,13 @@ def read(
     first = part_files(path)[0]
     name, found = Path(first).name, file_format(first)
     if found is None and Path(first).suffix.lower() in (".xls", ".xlsb", ".ods", ".numbers"):
-        raise ValueError(f"{name} is not read; save it as .xlsx or .csv")
+        raise ValueError(f"{name} is not supported; save it as .xlsx or .csv")
     if found is None:
         suffixes = sorted(suffix for form in formats().values() for suffix in form.suffixes)
         raise ValueError(f"{name} must end in one of {', '.join(suffixes)} (and .gz)")
     format = formats()[found]
     if format.has_labels and labels is not None:
-        raise ValueError(f"labels is for ARFF files and tables; {name} has its own place for them")
+        raise ValueError(f"labels is for ARFF files and tables; {name} tells them by itself")
     if format.read is not None:
         return format.read(path, **({} if format.has_labels else {"labels": labels}), **options)
     if labels is None:

@@ -1,12 +1,13 @@
-"""Lines of ``labels index:value ...``, parsed to CSR and written: for XMC and LIBSVM files.
+"""Parsing and writing lines ``labels index:value ...`` of XMC and LIBSVM files.
 
 A block of lines is checked and parsed as a whole, by array operations over its bytes. Only an
-irregular block is examined line by line, to say where and what is wrong.
+irregular block is examined line by line, to find out what is wrong and where. ARFF rows are parsed
+in the same way.
 
-By hand, because scikit-learn's ``load_svmlight_file`` takes three times as long (7.7 s instead of
-2.5 s for 250 MB), does not say on which line an error is, skips rows without labels and features,
-refuses unsorted features, and accepts ``1_0`` as a number. To check for these things around it
-would take most of the code that is here.
+scikit-learn's ``load_svmlight_file`` takes three times as long (7.7 s instead of 2.5 s for
+250 MB), does not report the line of an error, skips rows without labels and features, refuses
+unsorted features, and accepts ``1_0`` as a number. Checking for all of this would take most of the
+code that is here.
 """
 
 from __future__ import annotations
@@ -29,22 +30,29 @@ from plurilabel.io._files import NUMBER_OR_NAN, AnyPath, FileFormatError, opened
 BLOCK_BYTES = 1 << 20
 LARGEST_NUMBER = 2**31 - 2  # labels and features are kept as int32, and d is one more
 
-# The text is cut into runs at newlines, commas, colons, blanks and points. What a run is follows
-# from the separator before it and the one after it.
-_NEWLINE, _COMMA, _COLON, _BLANK, _POINT, _DIGIT, _LETTER, _OTHER = range(8)
+# A text is cut into runs at separators. The role of a run follows from the separators around it.
+_SEPARATORS = b"\n,: .{}"
+_DIGIT, _LETTER, _OTHER = range(len(_SEPARATORS), len(_SEPARATORS) + 3)
 # letters as in -1e-5, nan and infinity
-_CODE = byte_classes(b"\n", b",", b":", b" ", b".", b"0123456789", b"+-enaityfENAITYF")
-_WRONG, _LABEL, _INDEX, _WHOLE, _FRACTION, _VALUE = range(6)
-_ROLE = np.array(  # rows: the separator before; columns: the separator after
-    [
-        # newline    comma   colon   blank      point
-        [_LABEL, _LABEL, _WRONG, _LABEL, _WRONG],  # newline
-        [_LABEL, _LABEL, _WRONG, _LABEL, _WRONG],  # comma
-        [_VALUE, _WRONG, _WRONG, _VALUE, _WHOLE],  # colon
-        [_WRONG, _WRONG, _INDEX, _WRONG, _WRONG],  # blank
-        [_FRACTION, _WRONG, _WRONG, _FRACTION, _WRONG],  # point
-    ],
-    dtype=np.uint8,
+_CODE = byte_classes(*(bytes([c]) for c in _SEPARATORS), b"0123456789", b"+-enaityfENAITYF")
+_WRONG, EMPTY, LABEL, INDEX, WHOLE, FRACTION, VALUE = range(7)
+
+
+def role_table(*rules: tuple[bytes, bytes, int]) -> NDArray[np.uint8]:
+    """Roles of runs by the separators before and after them; all others are wrong."""
+    table = np.zeros((len(_SEPARATORS), len(_SEPARATORS)), dtype=np.uint8)
+    for before, after, role in rules:
+        for first in before:
+            table[_SEPARATORS.index(first), [_SEPARATORS.index(last) for last in after]] = role
+    return table
+
+
+_LIBSVM = role_table(
+    (b"\n,", b"\n, ", LABEL),
+    (b" ", b":", INDEX),
+    (b":", b"\n ", VALUE),
+    (b":", b".", WHOLE),
+    (b".", b"\n ", FRACTION),
 )
 
 
@@ -102,24 +110,30 @@ class Rows(NamedTuple):
         X = csr_of_rows(self.values, self.columns, self.n_features, d)
         Y = csr_of_rows(np.ones(len(self.labels), np.int64), self.labels, self.n_labels, q)
         for kind, matrix in (("feature", X), ("label", Y)):
-            if matrix.has_canonical_format:
-                continue
-            matrix.sort_indices()
-            row = np.repeat(np.arange(len(self.lines)), np.diff(matrix.indptr))
-            twice = np.flatnonzero((np.diff(matrix.indices) == 0) & (np.diff(row) == 0))
-            if len(twice):
-                number = matrix.indices[twice[0]] + (base if kind == "feature" else 0)
+            if (at := first_repetition(matrix)) is not None:
+                number = matrix.indices[at[1]] + (base if kind == "feature" else 0)
                 problem = f"expected each {kind} once, got {kind} {number} twice"
-                raise FileFormatError(path, int(self.lines[row[twice[0]]]), problem)
-            matrix.has_canonical_format = True
+                raise FileFormatError(path, int(self.lines[at[0]]), problem)
         if not X.data.all():
             X.eliminate_zeros()
         return X, Y
 
 
+def first_repetition(matrix: sparse.csr_array) -> tuple[int, int] | None:
+    """Row and entry of the first column that a row has twice; rows are sorted on the way."""
+    if not matrix.has_canonical_format:
+        matrix.sort_indices()
+        row = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+        twice = np.flatnonzero((np.diff(matrix.indices) == 0) & (np.diff(row) == 0))
+        if len(twice):
+            return int(row[twice[0]]), int(twice[0])
+        matrix.has_canonical_format = True
+    return None
+
+
 def joined(blocks: Iterable[Rows]) -> Rows:
     """All rows of a file."""
-    # bytearrays grow in place, where blocks that are joined in the end need twice the memory
+    # bytearrays grow in place; concatenating blocks in the end needs twice the memory
     parts = [bytearray() for _ in Rows._fields]
     for block in blocks:
         for grown, part in zip(parts, block):
@@ -129,67 +143,70 @@ def joined(blocks: Iterable[Rows]) -> Rows:
 
 
 def line_blocks(path: AnyPath) -> Iterator[tuple[int, bytes]]:
-    """Blocks of whole lines, each with the number of its first line; every line has its end."""
+    """Blocks of whole lines, all ending in a newline, each with the number of its first line."""
     line = 1
     with opened(path) as stream:
-        # what readline adds completes the last line
+        # readline completes the last line
         while block := stream.read(BLOCK_BYTES) + stream.readline():
             yield line, block if block.endswith(b"\n") else block + b"\n"
             line += block.count(b"\n")
 
 
 def parse_rows(path: AnyPath, first_line: int, text: bytes) -> Rows:
-    """Parse whole lines; every line is a row, also a blank one."""
-    # single blanks between words, and none at the end of a line
+    """Parse whole lines; every line is a row, even a blank one."""
+    # one blank between words, and none at the end of a line
     if b"\r" in text or b"\t" in text:
         text = text.replace(b"\r\n", b"\n").replace(b"\t", b" ")
     while b"  " in text:
         text = text.replace(b"  ", b" ")
     text = text.replace(b" \n", b"\n")
-    rows = _parse(text, first_line)
+    rows = parse_regular(text, first_line)
     if rows is None:
-        # a line may also start with its features where it has no labels
+        # a line without labels may start with its features
         lines = [b" " + s if b":" in s.partition(b" ")[0] else s for s in text.split(b"\n")]
-        rows = _parse(b"\n".join(lines), first_line)
+        rows = parse_regular(b"\n".join(lines), first_line)
     if rows is None:
         for line, content in enumerate(lines, first_line):
             if problem := _problem(content):
                 raise FileFormatError(path, line, problem)
-        raise AssertionError("a block was refused although every line is right")
+        raise AssertionError("a block was refused although every line is well formed")
     return rows
 
 
-def _parse(text: bytes, first_line: int) -> Rows | None:
-    """The rows of a regular block, None if anything in it is irregular."""
+def parse_regular(
+    text: bytes, first_line: int = 0, roles: NDArray[np.uint8] = _LIBSVM
+) -> Rows | None:
+    """The rows of a block in which every run has a role; None for any other block."""
     code = np.frombuffer(text.translate(_CODE), dtype=np.uint8)
-    if code.max() == _OTHER:
+    if not len(code) or code.max() == _OTHER:
         return None
     ends = np.flatnonzero(code < _DIGIT)  # (runs,) the separator after each run
     lengths = np.diff(ends, prepend=-1) - 1
     after = code[ends]
     before = np.empty_like(after)
-    before[0], before[1:] = _NEWLINE, after[:-1]
-    role = _ROLE.take(before * len(_ROLE) + after)
+    before[0], before[1:] = 0, after[:-1]
+    role = roles.take(before * len(_SEPARATORS) + after)
     letters = np.flatnonzero(code == _LETTER)
-    if not role.all() or (role[np.searchsorted(ends, letters)] < _WHOLE).any():
+    if not role.all() or (role[np.searchsorted(ends, letters)] < WHOLE).any():
         return None
-    label, index = np.flatnonzero(role == _LABEL), np.flatnonzero(role == _INDEX)
+    label, index = np.flatnonzero(role == LABEL), np.flatnonzero(role == INDEX)
     empty = label[lengths[label] == 0]  # only a whole list of labels may be missing
-    if (before[empty] == _COMMA).any() or (after[empty] == _COMMA).any():
+    comma = _SEPARATORS.index(b",")
+    if comma in before[empty] or comma in after[empty] or lengths[role == EMPTY].any():
         return None
     label = label[lengths[label] > 0]
     numbers = DecimalText(text)
     labels = _small_integers(numbers, ends[label], lengths[label])
     columns = _small_integers(numbers, ends[index], lengths[index])
-    last = np.flatnonzero(role >= _FRACTION)
-    values = numbers.numbers(ends, lengths, last, role[last] == _FRACTION, letters)
+    last = np.flatnonzero(role >= FRACTION)
+    values = numbers.numbers(ends, lengths, last, role[last] == FRACTION, letters)
     if labels is None or columns is None or values is None:
         return None
-    line_ends = np.flatnonzero(after == _NEWLINE)
+    line_ends = np.flatnonzero(after == 0)
     return Rows(
         first_line + np.arange(len(line_ends)),
         np.diff(np.searchsorted(label, line_ends, side="right"), prepend=0),
-        np.diff(np.searchsorted(index, line_ends), prepend=0),
+        np.diff(np.searchsorted(last, line_ends, side="right"), prepend=0),
         labels,
         columns,
         values,
@@ -204,7 +221,7 @@ def _small_integers(text: DecimalText, ends: Places, lengths: Places) -> NDArray
 
 
 def _problem(line: bytes) -> str | None:
-    """What is wrong with a line, if anything: the definition of the format, word by word."""
+    """Describe what is wrong with a line, None if nothing is: the definition of the format."""
     first, *others = line.split(b" ")
     for label in first.split(b",") if first else ():
         if not label.isdigit():
@@ -229,7 +246,7 @@ def _shown(word: bytes) -> str:
 
 
 def sparse_pair(dataset: Dataset) -> tuple[sparse.csr_array, sparse.csr_array]:
-    """X and Y of a dataset in CSR, rows sorted and without stored zeros."""
+    """X and Y of a dataset in CSR, sorted and without stored zeros."""
     if dataset.has_bags:
         raise ValueError("dataset.X must be a matrix (n, d) to be written, got bags of instances")
     X = sparse.csr_array(dataset.X).astype(np.float64, copy=False)
@@ -243,7 +260,7 @@ def sparse_pair(dataset: Dataset) -> tuple[sparse.csr_array, sparse.csr_array]:
 def row_lines(X: sparse.csr_array, Y: sparse.csr_array, *, base: int = 0) -> Iterator[bytes]:
     """Blocks of lines for the rows; a row without labels and features gets a feature of value 0.
 
-    Readers that skip blank lines, as scikit-learn's does, then keep that row.
+    Without it, readers that skip blank lines, such as scikit-learn's, would lose the row.
     """
     blank = f" {base}:0" if X.shape[1] else ""
     for rows in row_blocks(X.shape[0], width=1, at_once=1000):

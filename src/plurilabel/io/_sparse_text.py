@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, pairwise
-from typing import BinaryIO, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
-import numpy as np
 from scipy import sparse
 
 from plurilabel._core.data.dataset import Dataset
@@ -16,7 +15,6 @@ from plurilabel._core.words import shortened
 from plurilabel.io._decimal_text import MOST_DIGITS
 from plurilabel.io._files import AnyPath, FileFormatError, Format, plain_name
 from plurilabel.io._sparse_lines import (
-    BLOCK_BYTES,
     LARGEST_NUMBER,
     Kind,
     Rows,
@@ -41,8 +39,8 @@ def read_libsvm(
 ) -> Dataset:
     r"""Read a file in LIBSVM's multi-label format.
 
-    Each line is a row: its labels with commas between them, then ``feature:value`` pairs. Both
-    may be missing. What follows a ``#`` is a comment, and blank lines are skipped::
+    Each line is a row: comma-separated labels, then ``feature:value`` pairs. Both are optional.
+    Text after a ``#`` is a comment, and blank lines are skipped::
 
         1,5 3:0.5 4:2   # two labels
          1:1            # none
@@ -52,11 +50,11 @@ def read_libsvm(
     path : str or path
         The file, gzipped or not.
     n_features, n_labels : int, default=None
-        Numbers of columns; by default as many as the file needs. Pass them if several files,
-        such as training and test data, must have the same columns.
+        Number of columns; by default as many as the file needs. Pass them to give several files,
+        such as training and test data, the same columns.
     zero_based : bool or "auto", default="auto"
-        Whether features are numbered from 0 or from 1 in the file. "auto" assumes that a
-        file without a feature 0 is numbered from 1, as LIBSVM's own files are.
+        Whether features are numbered from 0 or from 1. "auto" assumes 1, as in LIBSVM's own
+        files, unless the file has a feature 0.
     label_names : sequence of str, default=None
         Names for the labels 0, 1, ...; by default ``label0, label1, ...``.
     name : str, default=None
@@ -65,18 +63,17 @@ def read_libsvm(
     Returns
     -------
     Dataset
-        X and Y in CSR, sorted and without stored zeros. Features are named ``x0, x1, ...`` after
-        their columns.
+        X and Y in CSR, sorted and without stored zeros. Features are named ``x0, x1, ...``.
 
     See Also
     --------
-    write_libsvm : Writes this format.
-    read_xmc : The same lines after a header that gives the numbers of columns.
+    write_libsvm : Write this format.
+    read_xmc : The same lines after a header with the number of columns.
 
     Notes
     -----
-    Labels keep their numbers: column j of Y is label j of the file. LIBSVM's own multi-label
-    files number labels from 0; in a file that numbers them from 1, column 0 of Y is empty.
+    Column j of Y is label j of the file. LIBSVM's own files number labels from 0; if a file
+    numbers them from 1, column 0 of Y is empty.
 
     Examples
     --------
@@ -116,7 +113,7 @@ def read_libsvm(
 def _width(
     path: AnyPath, rows: Rows, kind: Kind, given: int | None, source: str, base: int = 0
 ) -> int:
-    """Number of columns: as given, unless the file needs more, or as many as it needs."""
+    """The number of columns given, or that the file needs; an error if it needs more."""
     if given is None:
         return max(rows.width(kind) - base, 0)
     rows.check_below(path, kind, given + base, source)
@@ -142,9 +139,9 @@ def _rows(path: AnyPath) -> Iterator[Rows]:
 def write_libsvm(path: AnyPath, dataset: Dataset, *, zero_based: bool = False) -> None:
     """Write a dataset in LIBSVM's multi-label format.
 
-    The file appears whole or not at all, gzipped if its name ends in ``.gz``. :func:`read_libsvm`
-    reads the same X and Y back, bit for bit, given the numbers of features and labels: the format
-    does not hold them, nor any names.
+    The file is written atomically, and gzipped if its name ends in ``.gz``. The format has no room
+    for names and numbers of columns: pass the latter to :func:`read_libsvm` to get exactly the
+    same X and Y.
 
     Parameters
     ----------
@@ -152,7 +149,7 @@ def write_libsvm(path: AnyPath, dataset: Dataset, *, zero_based: bool = False) -
     dataset : Dataset
         X and Y may be dense or sparse.
     zero_based : bool, default=False
-        Number the features from 0 instead of 1. LIBSVM itself expects 1.
+        Whether to number the features from 0. LIBSVM itself expects 1.
 
     Examples
     --------
@@ -180,9 +177,9 @@ def write_libsvm(path: AnyPath, dataset: Dataset, *, zero_based: bool = False) -
 def read_xmc(path: AnyPath, *, name: str | None = None) -> Dataset:
     r"""Read a file in the text format of the extreme-classification repository.
 
-    The first line holds the numbers of rows, features and labels. Each further line is a row:
-    its labels with commas between them, then ``feature:value`` pairs. Both are numbered from 0,
-    and both may be missing; blank lines count as rows, except at the end of the file::
+    The first line has the number of rows, features and labels. Each further line is a row:
+    comma-separated labels, then ``feature:value`` pairs, both optional and numbered from 0. Blank
+    lines are rows, except at the end of the file::
 
         3 5 4
         0,3 1:0.5 4:2
@@ -200,11 +197,11 @@ def read_xmc(path: AnyPath, *, name: str | None = None) -> Dataset:
     -------
     Dataset
         X and Y in CSR, sorted and without stored zeros. Features are named ``x0, x1, ...`` and
-        labels ``label0, label1, ...``, after their numbers in the file.
+        labels ``label0, label1, ...``.
 
     See Also
     --------
-    write_xmc : Writes this format.
+    write_xmc : Write this format.
     read_libsvm : The same lines without the header.
 
     Examples
@@ -235,7 +232,7 @@ def read_xmc(path: AnyPath, *, name: str | None = None) -> Dataset:
 
 
 class XmcBlock(NamedTuple):
-    """Rows of a file in the text format that can be read by themselves."""
+    """Consecutive rows of a file in the text format."""
 
     path: AnyPath
     start: int  # bytes
@@ -252,49 +249,32 @@ class XmcBlock(NamedTuple):
             text = stream.read(self.stop - self.start)
         rows = parse_rows(self.path, self.first_line, text if text[-1:] == b"\n" else text + b"\n")
         if len(rows.lines) != self.n_rows:
-            raise FileFormatError(self.path, None, "the file has changed while it was read")
+            raise FileFormatError(self.path, None, "the file changed while it was read")
         return _announced_matrices(self.path, rows, self.n_features, self.n_labels)
 
 
 def xmc_blocks(path: AnyPath, n_rows: int) -> list[XmcBlock]:
-    """The rows of a file in the text format, a number of them at a time."""
-    # The file is read once for the ends of its lines; the rows are parsed when a block is read.
+    """The rows of a file in the text format, ``n_rows`` at a time."""
+    # This only finds the ends of lines; the rows are parsed when a block is read.
     with open(path, "rb") as stream:
         if stream.read(2) == b"\x1f\x8b":
             problem = "a gzipped file cannot be read in blocks: unpack it first"
             raise FileFormatError(path, None, problem)
         stream.seek(0)
-        n, d, q = _header(path, stream.readline())
-        lines, ends = _line_ends(stream, n, n_rows)
-        _check_enough(path, n, lines)
-        if n == 0:
-            return []
-        stream.seek(ends[-1])
-        for line, text in enumerate(iter(stream.readline, b""), n + 2):
-            if text.strip():
-                raise FileFormatError(path, line, _too_many(n))
+        n, d, q = _header(path, header := stream.readline())
+        at, lines = len(header), 0
+        ends = [at]
+        for lines, text in enumerate(stream, 1):
+            at += len(text)
+            if lines <= n and (lines % n_rows == 0 or lines == n):
+                ends.append(at)
+            if lines > n and text.strip():
+                raise FileFormatError(path, lines + 1, _too_many(n))
+    _check_enough(path, n, lines)
     return [
         XmcBlock(path, a, b, 2 + i * n_rows, min(n_rows, n - i * n_rows), d, q)
         for i, (a, b) in enumerate(pairwise(ends))
     ]
-
-
-def _line_ends(stream: BinaryIO, n: int, n_rows: int) -> tuple[int, list[int]]:
-    """The number of lines; where the header, every ``n_rows`` lines and the n-th line end."""
-    ends, last = [stream.tell()], 0
-    lines, at = 0, stream.tell()
-    while text := stream.read(BLOCK_BYTES):
-        found = np.flatnonzero(np.frombuffer(text, dtype=np.uint8) == ord("\n")) + 1
-        wanted = range(-lines % n_rows or n_rows, len(found) + 1, n_rows)
-        ends += [at + int(found[i - 1]) for i in wanted if lines + i < n]
-        if lines < n <= lines + len(found):
-            last = at + int(found[n - lines - 1])
-        lines, at = lines + len(found), at + len(text)
-    if lines < n and at > ends[0]:
-        stream.seek(at - 1)
-        if stream.read(1) != b"\n":  # the last line need not have an end
-            lines, last = lines + 1, at
-    return lines, [*ends, last]
 
 
 def _check_enough(path: AnyPath, n: int, lines: int) -> None:
@@ -347,8 +327,8 @@ def _announced_rows(path: AnyPath, blocks: Iterable[tuple[int, bytes]], n: int) 
 def write_xmc(path: AnyPath, dataset: Dataset) -> None:
     """Write a dataset in the text format of the extreme-classification repository.
 
-    The file appears whole or not at all, gzipped if its name ends in ``.gz``. :func:`read_xmc`
-    reads the same X and Y back, bit for bit; names, split and citation are not written.
+    The file is written atomically, and gzipped if its name ends in ``.gz``. :func:`read_xmc` reads
+    exactly the same X and Y; names, split and citation are not written.
 
     Parameters
     ----------

@@ -24,8 +24,14 @@ from scipy import sparse
 
 from plurilabel._core.base import LabelMatrix
 from plurilabel._core.blocks import dense, row_blocks
-from plurilabel.metrics._inputs import ScoreMatrix, check_scored, split_known, stored_relevance
-from plurilabel.metrics._ranking import padded_rows, positions, sort_against
+from plurilabel.metrics._inputs import (
+    ScoreMatrix,
+    check_scored,
+    soft_part,
+    split_known,
+    stored_relevance,
+)
+from plurilabel.metrics._rank import padded_rows, positions, sort_against
 from plurilabel.metrics._registry import MEASURES, Measure, measure
 
 __all__ = [
@@ -209,6 +215,8 @@ def ratio_or_nan(top: Any, bottom: Any) -> NDArray[np.float64]:
 def label_areas(Y: LabelMatrix, S: ScoreMatrix) -> Areas:
     """Areas of each label; without positives there are none, without negatives no AUC."""
     n = Y.shape[0]
+    if (P := soft_part(Y)) is not None:
+        return _soft_areas(P, S)
     Y, _, known = split_known(Y)
     positives = Y.sum(axis=0, dtype=np.int64)
     sums = _sparse_sums if sparse.issparse(S) else _dense_sums
@@ -224,6 +232,8 @@ def label_areas(Y: LabelMatrix, S: ScoreMatrix) -> Areas:
 
 def pooled_areas(Y: LabelMatrix, S: ScoreMatrix) -> Areas:
     """Areas of all entries of the matrix together, as those of one label."""
+    if (P := soft_part(Y)) is not None:
+        return _soft_areas(P.reshape(-1, 1), S.reshape(-1, 1))
     Y, known, _ = split_known(Y)
     positives = int(Y.sum(dtype=np.int64))
     negatives = S.shape[0] * S.shape[1] - positives
@@ -244,6 +254,23 @@ def pooled_areas(Y: LabelMatrix, S: ScoreMatrix) -> Areas:
         pairs -= positives * n_unknown
     auc, precision = ratio_or_nan([half_wins, precisions], [2 * pairs, positives])
     return Areas(auc[None], precision[None], np.array([positives]))
+
+
+def _soft_areas(P: NDArray[np.float64], S: NDArray[Any]) -> Areas:
+    """Areas of the columns: expected wins over expected pairs, expected precisions likewise."""
+    return Areas(*np.transpose([_soft_area(p, s) for p, s in zip(P.T, S.T)]))
+
+
+def _soft_area(p: NDArray[np.float64], scores: NDArray[Any]) -> tuple[float, ...]:
+    known = np.isfinite(scores)
+    p, place = p[known], np.unique(scores[known], return_inverse=True)[1]
+    present, absent = np.bincount(place, p), np.bincount(place, 1 - p)
+    half_wins = present @ (2 * (np.cumsum(absent) - absent) + absent) - p @ (1 - p)
+    pairs = p.sum() * (1 - p).sum() - p @ (1 - p)  # no entry forms a pair with itself
+    found, rank = (np.cumsum(of[::-1])[::-1][place] for of in (present, present + absent))
+    precisions = p @ ((found + 1 - p) / rank)  # a positive itself is found for certain
+    auc = half_wins / (2 * pairs) if pairs > 1e-12 else np.nan
+    return auc, precisions / p.sum() if p.any() else np.nan, p.sum()
 
 
 def half_wins_over(left: NDArray[Any], right: NDArray[Any]) -> int:

@@ -18,8 +18,8 @@ from plurilabel._core.base import LabelMatrix
 from plurilabel._core.blocks import dense, row_blocks
 from plurilabel._core.unknown import UnknownLabels
 from plurilabel.metrics._auc import Areas, ratio_or_nan, stored_by_label
+from plurilabel.metrics._counts import confusion
 from plurilabel.metrics._inputs import ScoreMatrix, Terms, blocks, split_known
-from plurilabel.metrics._label_sets import confusion
 from plurilabel.metrics._registry import Measure
 
 _WEIGHTS = 2**22  # entries of the matrices (samples, instances) held at a time: 32 MB
@@ -107,7 +107,7 @@ def _weighted_counts(W: FloatArray, Y: LabelMatrix, Z: LabelMatrix) -> list[Floa
     counts = [np.zeros((len(W), Y.shape[1])) for _ in range(3)]
     for rows in blocks(*Y.shape):
         y, z = dense(Y[rows]), dense(Z[rows])
-        for count, M in zip(counts, (y, z, y & z)):
+        for count, M in zip(counts, (y, z, y * z)):
             count += _product(W[:, rows], M.astype(np.float64))
     return counts
 
@@ -124,18 +124,22 @@ class _Column:
     for each positive, the numbers of negatives below it and not above it, ``worse`` the number of
     positives below it. ``unscored`` are the instances of the positives without a score, below all
     others. ``n_labels`` is the number of labels of an instance, scored or not; None if all entries
-    are scored.
+    are scored. Entries with a soft label p are a positive of weight p and a negative of weight
+    1 - p, which form no pair.
     """
 
     def __init__(
-        self, row: Array, score: Array, relevant: Array, unscored: Array, n_labels: int | None
+        self, row: Array, score: Array, p: Array, unscored: Array, n_labels: int | None
     ) -> None:
-        low, high = score[~relevant], score[relevant]
-        order, rise = np.argsort(low, kind="stable"), np.argsort(high, kind="stable")
-        low, high = low[order], high[rise]
-        self.negative, self.positive = row[~relevant][order], row[relevant][rise]
-        self.worse = high.searchsorted(high, "left")
-        self.lower, self.upper = low.searchsorted(high, "left"), low.searchsorted(high, "right")
+        low, high = np.flatnonzero(p < 1), np.flatnonzero(p > 0)
+        low, high = (at[np.argsort(score[at], kind="stable")] for at in (low, high))
+        self.negative, self.positive = row[low], row[high]
+        self.soft: Any = None
+        if p.dtype.kind == "f":
+            self.soft = 1 - p[low], p[high], row, p * (1 - p)
+        below, above = score[low], score[high]
+        self.worse = above.searchsorted(above, "left")
+        self.lower, self.upper = (below.searchsorted(above, side) for side in ("left", "right"))
         self.unscored, self.n_labels = unscored, n_labels
 
     def areas(self, W: FloatArray) -> Areas:
@@ -145,8 +149,13 @@ class _Column:
         return Areas(*map(np.concatenate, zip(*parts)))
 
     def _areas(self, W: FloatArray) -> Areas:
-        w = W[:, self.positive]
-        below, found = _sums_below(W[:, self.negative]), _sums_below(w)
+        w0, w = W[:, self.negative], W[:, self.positive]
+        own: Any = 0.0  # what entries would win over themselves
+        surely: Any = 0.0  # what a positive adds to the labels found down to it
+        if self.soft is not None:
+            absent, present, row, both = self.soft
+            w0, w, own, surely = w0 * absent, w * present, _product(W[:, row], both), 1 - present
+        below, found = _sums_below(w0), _sums_below(w)
         half_wins = np.einsum("ij,ij->i", w, below[:, self.lower] + below[:, self.upper])
         scored, unscored = w.sum(axis=1), W[:, self.unscored].sum(axis=1)
         positives = scored + unscored
@@ -155,10 +164,12 @@ class _Column:
             negatives = self.n_labels * W.sum(axis=1) - positives
         half_wins += (2 * scored + unscored) * (negatives - below[:, -1])
         found = scored[:, None] - found[:, self.worse]
-        precision = w * ratio_or_nan(found, found + below[:, -1:] - below[:, self.lower])
-        total = np.nansum(precision, axis=1)  # NaN for positives that are not in the sample
+        rank = found + below[:, -1:] - below[:, self.lower]
+        # NaN for positives that are not in the sample
+        total = np.nansum(w * ratio_or_nan(found + surely, rank), axis=1)
         total += unscored * np.nan_to_num(ratio_or_nan(positives, positives + negatives))
-        auc = ratio_or_nan(half_wins, 2 * positives * negatives)
+        pairs = positives * negatives - own
+        auc = ratio_or_nan(half_wins - own, 2 * np.where(pairs > 1e-12, pairs, 0))
         return Areas(auc, ratio_or_nan(total, positives), positives)
 
 
@@ -182,7 +193,7 @@ def _columns_of(Y: LabelMatrix, S: ScoreMatrix) -> tuple[list[_Column], list[_Co
     else:
         known = ~dense(Y.unknown) if isinstance(Y, UnknownLabels) else np.ones(Y.shape, dtype=bool)
         label, row = np.nonzero(known.T)
-        score, relevant = S[row, label], dense(split_known(Y)[0])[row, label] == 1
+        score, relevant = S[row, label], dense(split_known(Y)[0])[row, label]
         ends = np.searchsorted(label, np.arange(Y.shape[1] + 1))
         unscored = sparse.csc_array(Y.shape)
         n_labels = None, None

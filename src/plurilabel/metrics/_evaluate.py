@@ -18,6 +18,7 @@ from plurilabel._core.scores import check_count
 from plurilabel._core.words import aligned, counted
 from plurilabel.metrics._auc import Curves, label_areas
 from plurilabel.metrics._bootstrap import percentiles, samples_of
+from plurilabel.metrics._counts import COUNT_MEASURES, SetCounts, count_sets, value_of_counts
 from plurilabel.metrics._inputs import (
     ScoreMatrix,
     Terms,
@@ -26,10 +27,11 @@ from plurilabel.metrics._inputs import (
     check_top,
     mean_of_defined,
     refuse_labels,
+    soft_part,
     split_known,
+    terms_of,
 )
-from plurilabel.metrics._label_sets import COUNT_MEASURES, SetCounts, count_sets, value_of_counts
-from plurilabel.metrics._ranking import Ranking, rank, worth_of
+from plurilabel.metrics._rank import Ranking, rank, worth_of
 from plurilabel.metrics._registry import Kind, Measure, get_measure, usual_measures
 
 _SHOWN = 30  # labels of a printed table
@@ -136,13 +138,19 @@ def evaluate(
     docstring. Instances without labels count in Hamming loss, subset accuracy and the macro and
     micro measures only; a line below the printed table says how many there are.
 
+    True labels may be soft: between 0 and 1, the probability that the label is there. A mean over
+    instances is then an expected value for independent labels: the sum over all label sets, up to
+    256 for each instance (more are replaced by that many draws), with their probabilities. Macro
+    and micro measures are those of expected counts, AUC is the share of expected pairs.
+
     Unknown true labels (NaN, None, NA, or :class:`~plurilabel.datasets.UnknownLabels`) are left
     out of every measure and counted in ``n_unknown``. Instances and labels without any known value
     are left out of the means.
 
     Parameters
     ----------
-    Y_true : 0/1 matrix of shape (n, q), dense, sparse or a data frame; NaN for unknown labels
+    Y_true : 0/1 matrix of shape (n, q), dense, sparse or a data frame
+        NaN for unknown labels, numbers between 0 and 1 for soft ones.
     scores : matrix of shape (n, q), dense or sparse, optional
         The output of ``predict_proba`` or ``decision_function``. Sparse scores are not made dense:
         an entry that is not stored ranks below all stored ones.
@@ -207,6 +215,8 @@ def evaluate(
         intervals = {name: percentiles(values, confidence) for name, values in sampled.items()}
     n_unknown = getattr(Y, "n_unknown", 0)
     note = _note(Y.shape[0], _count_without_labels(Y), n_unknown)
+    if soft_part(Y) is not None:
+        note += "\n" * bool(note) + "expected values: some labels are probabilities"
     return Evaluation(result, intervals, confidence if intervals else None, note, n_unknown)
 
 
@@ -224,7 +234,7 @@ class _Given(NamedTuple):
     def terms(self, measure: Measure) -> Terms:
         """The terms of a mean over instances."""
         assert measure.terms is not None
-        return measure.terms(self.counts if measure.kind == "labels" else self.ranking)
+        return terms_of(measure.terms, self.counts if measure.kind == "labels" else self.ranking)
 
     def value(self, measure: Measure) -> float:
         if measure.average == "instances":
@@ -264,7 +274,7 @@ def checked_inputs(
 def _count_without_labels(Y: LabelMatrix) -> int:
     """Number of instances that have known labels, none of them present."""
     labels, known, _ = split_known(Y)
-    empty = labels.sum(axis=1, dtype=np.int64) == 0
+    empty = labels.sum(axis=1) == 0
     return int((empty if known is None else empty & (known > 0)).sum())
 
 
@@ -468,7 +478,7 @@ def per_label(
             columns[name] = COUNT_MEASURES[name](*counts.per_label)
     if scores is not None:
         Y, S = check_scored(Y_true, scores)
-        columns.setdefault("positives", split_known(Y)[0].sum(axis=0, dtype=np.int64))
+        columns.setdefault("positives", split_known(Y)[0].sum(axis=0))
         columns["auc"] = label_areas(Y, S).auc
     names = label_names if label_names is not None else column_names(Y_true)
     return PerLabel(columns, names_or_default(names, Y.shape[1]))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from numbers import Real
 from typing import Any, TypeAlias
 
@@ -14,6 +14,7 @@ from plurilabel._core.base import LabelMatrix, check_labels, check_scores, colum
 from plurilabel._core.blocks import dense, row_blocks
 from plurilabel._core.labels import is_tags, tag_matrix
 from plurilabel._core.scores import check_count
+from plurilabel._core.soft import LabelSets, soft_or_hard
 from plurilabel._core.unknown import UnknownLabels, known_part
 
 # Scores as the measures see them: an ndarray or a canonical csr_array of finite floats.
@@ -30,8 +31,8 @@ def blocks(n: int, width: int) -> list[slice]:
 
 
 def check_true(Y_true: Any) -> LabelMatrix:
-    """True labels as int8, dense or CSR, with at least one row and one column."""
-    Y = check_labels(Y_true, name="Y_true")
+    """True labels as int8, or float64 if soft, dense or CSR, with at least one row and column."""
+    Y = soft_or_hard(Y_true, name="Y_true")
     if 0 in Y.shape:
         raise ValueError(
             f"Y_true must have at least one instance and one label, got shape {Y.shape}"
@@ -73,6 +74,10 @@ def check_scored(
     if sparse.issparse(S):
         S = sparse.csr_array(S)
     check_same(Y_true, Y, scores, S, "scores")
+    if Y.dtype.kind == "f":
+        if sparse.issparse(S):
+            raise ValueError("scores must be dense if Y_true has labels between 0 and 1")
+        Y = dense(Y)
     if unknown is None:
         return Y, S
     if sparse.issparse(S):
@@ -105,6 +110,27 @@ def split_known(Y: LabelMatrix) -> tuple[LabelMatrix, Any, Any]:
     (n, q), unknown = Y.shape, Y.unknown
     by_row, by_label = (np.asarray(unknown.sum(axis=a, dtype=np.int64)).ravel() for a in (1, 0))
     return Y.Y, q - by_row, n - by_label
+
+
+def soft_part(Y: LabelMatrix) -> NDArray[np.float64] | None:
+    """Soft labels, 0 where unknown; None if all labels are 0 or 1."""
+    labels = Y.Y if isinstance(Y, UnknownLabels) else Y
+    return dense(labels) if labels.dtype.kind == "f" else None
+
+
+def with_sets(Y: LabelMatrix, sets: LabelSets) -> LabelMatrix:
+    """Label sets that soft labels stand for, unknown where these are."""
+    if not isinstance(Y, UnknownLabels):
+        return sets.Y
+    return UnknownLabels(sets.Y, dense(Y.unknown)[sets.rows])
+
+
+def terms_of(terms: Callable[..., Terms], counted: Any, **params: Any) -> Terms:
+    """The terms of each instance; with soft labels, their expectations."""
+    total, weight = terms(counted, **params)
+    if (sets := counted.sets) is None:
+        return total, weight
+    return sets.expected(total), sets.expected(weight)
 
 
 def check_top(top: Sequence[int] | int) -> list[int]:

@@ -11,34 +11,30 @@ measure of the counts of all labels together, so that frequent labels have more 
 - Every label counts in macro means, so that the means of different learners are over the same
   labels: **a ratio 0/0 is 0**, as in scikit-learn with ``zero_division=0``. A label that is never
   predicted has precision 0; one that never occurs has recall 0 and F 0.
+
+True labels may be soft: probabilities between 0 and 1. Means over instances then are expected
+values for independent labels, the expected numerator over the expected denominator; macro and
+micro measures are those of the expected counts. See :func:`plurilabel.metrics.evaluate`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from functools import cached_property, partial
-from types import MappingProxyType
-from typing import Any, TypeAlias
+from typing import Any
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
+from numpy.typing import ArrayLike
 
-from plurilabel._core.base import LabelMatrix, column_names
-from plurilabel._core.blocks import dense
+from plurilabel._core.base import column_names
 from plurilabel._core.data.hierarchy import Hierarchy
 from plurilabel._core.labels import is_tags, tag_matrix
-from plurilabel._core.unknown import UnknownLabels
-from plurilabel.metrics._inputs import (
-    Terms,
-    blocks,
-    check_beta,
-    check_predicted,
-    mean_of_defined,
-    split_known,
+from plurilabel.metrics._counts import (
+    COUNT_MEASURES,
+    SetCounts,
+    f_beta_of_counts,
+    ratio,
+    value_of_sets,
 )
-from plurilabel.metrics._registry import MEASURES, Measure, measure
+from plurilabel.metrics._inputs import Terms, check_beta, check_predicted
+from plurilabel.metrics._registry import measure
 
 __all__ = [
     "COUNT_MEASURES", "accuracy", "f1", "f_beta", "hamming_loss", "hierarchical_f_beta",
@@ -46,121 +42,6 @@ __all__ = [
     "macro_precision", "macro_recall", "micro_accuracy", "micro_f1", "micro_f_beta",
     "micro_precision", "micro_recall", "precision", "recall", "subset_accuracy",
 ]  # fmt: skip
-
-CountMeasure: TypeAlias = Callable[..., NDArray[Any]]  # of (tp, fp, fn, tn), elementwise
-
-
-def ratio(numerator: ArrayLike, denominator: ArrayLike) -> NDArray[np.float64]:
-    """Elementwise ``numerator / denominator`` in float64, 0 where the denominator is 0."""
-    top, bottom = np.broadcast_arrays(
-        np.asarray(numerator, dtype=np.float64), np.asarray(denominator, dtype=np.float64)
-    )
-    return np.divide(top, bottom, out=np.zeros(top.shape), where=bottom != 0)
-
-
-def _f_beta_of_counts(tp: Any, fp: Any, fn: Any, _tn: Any, beta: float = 1.0) -> NDArray[Any]:
-    b2 = check_beta(beta) ** 2
-    hit = (1 + b2) * tp
-    return ratio(hit, hit + b2 * fn + fp)
-
-
-COUNT_MEASURES: Mapping[str, CountMeasure] = MappingProxyType(
-    {
-        "accuracy": lambda tp, fp, fn, tn: ratio(tp + tn, tp + fp + fn + tn),
-        "balanced_accuracy": lambda tp, fp, fn, tn: (ratio(tp, tp + fn) + ratio(tn, tn + fp)) / 2,
-        "precision": lambda tp, fp, _fn, _tn: ratio(tp, tp + fp),
-        "recall": lambda tp, _fp, fn, _tn: ratio(tp, tp + fn),
-        "f0.5": partial(_f_beta_of_counts, beta=0.5),
-        "f1": _f_beta_of_counts,
-        "f2": partial(_f_beta_of_counts, beta=2.0),
-        "jaccard": lambda tp, fp, fn, _tn: ratio(tp, tp + fp + fn),
-    }
-)
-"""Measures of binary decisions by name, as functions of their counts (tp, fp, fn, tn).
-
-The counts are numbers or arrays that broadcast. A ratio 0/0 is 0. Higher is better for all.
-"""
-
-
-@dataclass(frozen=True)
-class SetCounts:
-    """Sizes of the true set, the predicted set and their intersection; only known labels count."""
-
-    true: NDArray[np.int64]  # labels of each instance, (n,)
-    pred: NDArray[np.int64]
-    both: NDArray[np.int64]
-    label_true: NDArray[np.int64]  # instances of each label, (q,)
-    label_pred: NDArray[np.int64]
-    label_both: NDArray[np.int64]
-    known: Any = None  # known labels of each instance; None if all are known
-    label_known: Any = None
-
-    @property
-    def per_label(self) -> tuple[NDArray[Any], ...]:
-        """The counts tp, fp, fn and tn of each label."""
-        n = len(self.true) if self.label_known is None else self.label_known
-        return confusion(self.label_true, self.label_pred, self.label_both, n)
-
-    @cached_property
-    def some_known(self) -> NDArray[np.float64]:
-        """1 for instances with a known label, else 0."""
-        if self.known is None:
-            return np.ones(len(self.true))
-        return (self.known > 0).astype(np.float64)
-
-    @cached_property
-    def labelled(self) -> NDArray[np.float64]:
-        """1 for instances with a true label, else 0."""
-        return (self.true > 0).astype(np.float64)
-
-
-def confusion(true: Any, pred: Any, both: Any, n: Any) -> tuple[NDArray[Any], ...]:
-    """The counts tp, fp, fn and tn from those of true, predicted and both among n."""
-    return both, pred - both, true - both, n - true - pred + both
-
-
-def count_sets(Y: LabelMatrix, Z: LabelMatrix) -> SetCounts:
-    """Count a pair of label matrices, in blocks of rows; sparse pairs stay sparse."""
-    # Predictions of unknown labels do not count.
-    if isinstance(Y, UnknownLabels):
-        known_labels, known, label_known = split_known(Y)
-        Z = UnknownLabels(Z, Y.unknown).Y
-        return replace(count_sets(known_labels, Z), known=known, label_known=label_known)
-    if sparse.issparse(Y) and sparse.issparse(Z):
-        matrices = (Y, Z, Y.multiply(Z).tocsr())
-        by_row = [np.diff(M.indptr).astype(np.int64) for M in matrices]
-        by_label = [np.bincount(M.indices, minlength=Y.shape[1]) for M in matrices]
-        return SetCounts(*by_row, *by_label)
-    n, q = Y.shape
-    by_row = [np.empty(n, dtype=np.int64) for _ in range(3)]
-    by_label = [np.zeros(q, dtype=np.int64) for _ in range(3)]
-    for rows in blocks(n, q):
-        y, z = dense(Y[rows]), dense(Z[rows])
-        for M, of_row, of_label in zip((y, z, y & z), by_row, by_label):
-            of_row[rows] = M.sum(axis=1, dtype=np.int64)
-            of_label += M.sum(axis=0, dtype=np.int64)
-    return SetCounts(*by_row, *by_label)
-
-
-def value_of_counts(measure: Measure, counts: SetCounts, **params: Any) -> float:
-    """A measure of label sets from their counts."""
-    assert measure.terms is not None
-    if measure.average == "instances":
-        return mean_of_defined(*measure.terms(counts, **params))
-    if measure.average == "micro":
-        return float(measure.terms(*(np.sum(count) for count in counts.per_label), **params))
-    values = measure.terms(*counts.per_label, **params)
-    if counts.label_known is not None:
-        values = values[counts.label_known > 0]
-    return float(values.mean()) if len(values) else float("nan")
-
-
-def value_of_sets(
-    function: Callable[..., float], Y_true: ArrayLike, Y_pred: ArrayLike, **params: Any
-) -> float:
-    """The value of a registered function for true and predicted labels."""
-    counts = count_sets(*check_predicted(Y_true, Y_pred))
-    return value_of_counts(MEASURES[function.__name__], counts, **params)
 
 
 def _hamming_loss(counts: SetCounts) -> Terms:
@@ -382,7 +263,7 @@ def macro_recall(Y_true: ArrayLike, Y_pred: ArrayLike) -> float:
     return value_of_sets(macro_recall, Y_true, Y_pred)
 
 
-@measure("labels", _f_beta_of_counts, average="macro")
+@measure("labels", f_beta_of_counts, average="macro")
 def macro_f_beta(Y_true: ArrayLike, Y_pred: ArrayLike, beta: float = 1.0) -> float:
     """Mean over labels of F-beta; 1 is best.
 
@@ -479,7 +360,7 @@ def micro_recall(Y_true: ArrayLike, Y_pred: ArrayLike) -> float:
     return value_of_sets(micro_recall, Y_true, Y_pred)
 
 
-@measure("labels", _f_beta_of_counts, average="micro")
+@measure("labels", f_beta_of_counts, average="micro")
 def micro_f_beta(Y_true: ArrayLike, Y_pred: ArrayLike, beta: float = 1.0) -> float:
     """F-beta of the counts of all labels together; 1 is best.
 

@@ -13,6 +13,7 @@ from sklearn.utils import check_random_state
 from plurilabel._core.base import check_labels, column_names
 from plurilabel._core.blocks import dense
 from plurilabel._core.scores import check_count
+from plurilabel._core.soft import soft_or_hard
 from plurilabel._core.unknown import known_part
 from plurilabel.metrics._evaluate import Evaluation, checked_inputs
 from plurilabel.metrics._inputs import check_same
@@ -48,9 +49,10 @@ def prediction_powered(
     Y_true : array-like of shape (n, q)
         True labels of the audited rows; NaN in all other rows. Rows with some unknown labels are
         not audited.
-    Y_machine : 0/1 matrix of shape (n, q)
-        Machine-made labels of all rows, such as those of :func:`plurilabel.votes.fuse`. They must
-        not have been made with the true labels of the audited rows.
+    Y_machine : matrix of shape (n, q)
+        Machine-made labels of all rows, 0 and 1 or probabilities, such as those of
+        :func:`plurilabel.votes.fuse`. They must not have been made with the true labels of the
+        audited rows.
     scores, labels, top
         The predictions to be judged, as in :func:`evaluate`.
     bootstrap : int, default=500
@@ -62,8 +64,9 @@ def prediction_powered(
     Returns
     -------
     Evaluation
-        With ``intervals`` for all measures: Student's, with as many degrees of freedom as there
-        are audited rows, less one.
+        With ``intervals`` for all measures: Student's. The bootstrap variance of m audited rows
+        is multiplied by (m + 1) / (m - 2), for the weight w is estimated from the same rows; the
+        degrees of freedom d follow from ``1 / d = 1 / (m - 2) + 1 / (bootstrap - 1)``.
 
     Notes
     -----
@@ -96,7 +99,7 @@ def prediction_powered(
     check_count(bootstrap, "bootstrap")
     if not 0 < confidence < 1:
         raise ValueError(f"confidence must lie strictly between 0 and 1, got {confidence!r}")
-    machine = dense(check_labels(Y_machine, name="Y_machine"))
+    machine = dense(soft_or_hard(Y_machine, name="Y_machine"))
     filled, unknown = known_part(Y_true)
     truth = dense(check_labels(filled, name="Y_true"))
     check_same(Y_true, truth, Y_machine, machine, "Y_machine")
@@ -110,9 +113,9 @@ def prediction_powered(
             check_same(named, truth, given, M, name)
     gone = np.zeros(len(truth), dtype=bool) if unknown is None else dense(unknown).any(axis=1)
     audited, others = np.flatnonzero(~gone), np.flatnonzero(gone)
-    if min(len(audited), len(others)) < 2:
+    if len(audited) < 3 or len(others) < 2:
         raise ValueError(
-            "Y_true must have at least two audited rows and two without labels (NaN), got "
+            "Y_true must have at least three audited rows and two without labels (NaN), got "
             f"{len(audited)} and {len(others)}"
         )
     rng = check_random_state(random_state)
@@ -126,7 +129,8 @@ def prediction_powered(
     ]  # fmt: skip
     values, intervals = {}, {}
     n = len(audited)
-    half = student.ppf((1 + confidence) / 2, n - 1)
+    freedom = 1 / (1 / (n - 2) + 1 / max(bootstrap - 1, 1))
+    half = student.ppf((1 + confidence) / 2, freedom)
     for name in parts[0][0]:
         values[name], error = _combined(n, *((value[name], drawn[name]) for value, drawn in parts))
         intervals[name] = values[name] - half * error, values[name] + half * error
@@ -154,4 +158,4 @@ def _combined(n: int, true: Any, machine: Any, others: Any) -> tuple[float, floa
     spread = B.var() + C.var()
     w = float(np.clip(np.cov(A, B, bias=True)[0, 1] / spread, 0, 1)) if spread > 0 else 0.0
     value = true[0] + (w * (others[0] - machine[0]) if w else 0.0)
-    return float(value), float(np.std(A - w * B + w * C, ddof=1) * np.sqrt(n / (n - 1)))
+    return float(value), float(np.std(A - w * B + w * C, ddof=1) * np.sqrt((n + 1) / (n - 2)))

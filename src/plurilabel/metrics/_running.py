@@ -19,9 +19,9 @@ from plurilabel._core.blocks import is_missing
 from plurilabel._core.limits import check_size
 from plurilabel._core.scores import check_count
 from plurilabel.metrics._auc import Areas, label_areas, pooled_areas, ratio_or_nan
+from plurilabel.metrics._counts import count_sets
 from plurilabel.metrics._evaluate import Evaluation
-from plurilabel.metrics._label_sets import count_sets
-from plurilabel.metrics._ranking import Ranking, rank, worth_of
+from plurilabel.metrics._rank import Ranking, rank, worth_of
 from plurilabel.metrics._registry import check_measures, get_measure
 
 Kind: TypeAlias = Literal["overall", "window", "fading"]

@@ -1,4 +1,4 @@
-"""Folds and splits in which every label is as frequent as in the whole."""
+"""Folds and splits of multi-label data with evenly distributed labels."""
 
 from plurilabel._core.roster import publish
 from plurilabel.model_selection._holdout import IterativeStratifiedShuffleSplit, stratified_split

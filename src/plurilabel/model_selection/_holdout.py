@@ -1,4 +1,4 @@
-"""Training, validation and test parts in which every label is equally frequent."""
+"""Training, validation and test parts with evenly distributed labels."""
 
 from __future__ import annotations
 
@@ -25,18 +25,17 @@ from plurilabel.model_selection._stratification import (
 class IterativeStratifiedShuffleSplit(ShuffleSplit):
     """Random training and test parts of multi-label data with evenly distributed labels.
 
-    The multi-label counterpart of :class:`sklearn.model_selection.StratifiedShuffleSplit`: the
-    parts have exactly the given sizes, and rows are assigned as in
-    :class:`IterativeStratifiedKFold`. A label that is too rare for both parts goes to the training
-    part.
+    The multi-label counterpart of :class:`sklearn.model_selection.StratifiedShuffleSplit`. Parts
+    have exactly the given sizes; rows are assigned as in :class:`IterativeStratifiedKFold`. Labels
+    too rare for both parts go to the training part.
 
     Parameters
     ----------
     n_splits : int, default=10
         Number of splits.
     test_size, train_size : float, int or None, default=None
-        A fraction or a number of rows; None is the complement of the other. If both are None,
-        the test part is 0.1. Rows in neither part are left out.
+        Fraction or number of rows; None is the complement of the other. If both are None, the
+        test size is 0.1. Other rows are left out.
     random_state : int, RandomState instance or None, default=None
 
     See Also
@@ -72,30 +71,29 @@ def stratified_split(
     groups: Any = None,
     random_state: int | np.random.RandomState | None = None,
 ) -> list[Any]:
-    """Split arrays into two or more parts with every label distributed as evenly as possible.
+    """Split arrays into two or more parts with evenly distributed labels.
 
-    The multi-label counterpart of :func:`sklearn.model_selection.train_test_split`, with the same
-    order of results. Data frames stay data frames, sparse matrices stay sparse.
+    The multi-label counterpart of :func:`sklearn.model_selection.train_test_split`, with results
+    in the same order.
 
     Parameters
     ----------
     X : array-like, sparse matrix or data frame with n rows
     Y : 0/1 matrix of shape (n, q), dense, sparse or a data frame; or 1-D classes
     *arrays : further arrays with n rows
-        Split in the same way.
     sizes : sequence of float, int or None, default=(0.75, 0.25)
-        Sizes of the parts, as fractions or as numbers of rows. One may be None: the rest. If the
-        sizes add up to less than all rows, the other rows are left out. Fractions of rows are
-        rounded up at the expense of the first part, as in ``train_test_split``.
+        Sizes of the parts, as fractions or numbers of rows; None for the rest. If they add up to
+        less than all rows, the other rows are left out. Fractions are rounded up at the expense of
+        the first part, as in ``train_test_split``.
     groups : array-like of shape (n,), optional
-        Rows of one group stay in one part; the sizes are then met as closely as possible.
+        Keep the rows of each group together; sizes are then approximate.
     random_state : int, RandomState instance or None, default=None
 
     Returns
     -------
     list
         ``X_train, X_test, Y_train, Y_test``, or with three sizes ``X_train, X_validation, X_test,
-        Y_train, Y_validation, Y_test``, and so on for the other arrays. Rows are in random order.
+        Y_train, Y_validation, Y_test``, then the parts of other arrays. Rows are in random order.
 
     See Also
     --------
@@ -151,7 +149,7 @@ def _parts(
 def part_sizes(
     n: int, sizes: Sequence[float | None], *, names: Sequence[str] | None = None
 ) -> list[int]:
-    """Numbers of rows for sizes given as fractions, as numbers or as None (the rest)."""
+    """Numbers of rows for sizes given as fractions, numbers or None (the rest)."""
     if isinstance(sizes, Real | str) or not hasattr(sizes, "__len__") or len(sizes) < 2:
         raise ValueError(f"sizes must have an entry for each of two or more parts, got {sizes!r}")
     sizes = list(sizes)
@@ -160,8 +158,9 @@ def part_sizes(
     if sizes.count(None) > 1:
         raise ValueError(f"only one of {together} may be None, got {tuple(sizes)}")
     rows = [_rows_of(n, size, j == 0, names[j]) for j, size in enumerate(sizes)]
-    rest = _rest(sizes)
-    if rest is not None:
+    fractions = not any(size is None or isinstance(size, Integral) for size in sizes)
+    if None in sizes or (fractions and isclose(sum(map(float, sizes)), 1)):  # type: ignore[arg-type]
+        rest = sizes.index(None) if None in sizes else 0
         rows[rest] = n - (sum(rows) - rows[rest])
     if sum(rows) > n:
         raise ValueError(f"{together} must add up to at most the {n} rows, got {tuple(sizes)}")
@@ -169,14 +168,6 @@ def part_sizes(
         problem = f"{together} must give each part at least one of the {n} rows"
         raise ValueError(f"{problem}, got {tuple(sizes)}")
     return rows
-
-
-def _rest(sizes: list[float | None]) -> int | None:
-    """The part that gets what the others leave, if there is one."""
-    if None in sizes:
-        return sizes.index(None)
-    all_fractions = not any(isinstance(size, Integral) for size in sizes)
-    return 0 if all_fractions and isclose(sum(map(float, sizes)), 1) else None  # type: ignore[arg-type]
 
 
 def _rows_of(n: int, size: Any, round_down: bool, name: str) -> int:

@@ -1,4 +1,4 @@
-"""Cross-validation folds in which every label is as frequent as in the whole dataset."""
+"""Cross-validation folds with evenly distributed labels."""
 
 from __future__ import annotations
 
@@ -21,46 +21,45 @@ Masks: TypeAlias = Iterator[NDArray[np.bool_]]
 
 
 class IterativeStratifiedKFold(KFold):
-    """K folds of multi-label data with every label distributed as evenly as possible.
+    """K folds of multi-label data with evenly distributed labels.
 
-    The multi-label counterpart of :class:`sklearn.model_selection.StratifiedKFold`. Sparse labels
-    stay sparse. A 1-D y is treated as one label per class.
+    The multi-label counterpart of :class:`sklearn.model_selection.StratifiedKFold`. A 1-D y is
+    treated as one label per class.
 
     Parameters
     ----------
     n_splits : int, default=5
         Number of folds, at least 2.
     shuffle : bool, default=False
-        Whether to assign the rows in random order. Otherwise the folds depend on the data only,
-        and rows with the same labels are assigned to the folds in their order.
+        Whether to assign the rows in random order; otherwise rows with the same labels are
+        assigned in their order.
     random_state : int, RandomState instance or None, default=None
         Seed of the shuffle; only used with ``shuffle=True``.
 
     See Also
     --------
-    RepeatedIterativeStratifiedKFold : Repeats it, with another shuffle each time.
+    RepeatedIterativeStratifiedKFold : Repeats it with different shuffles.
     IterativeStratifiedGroupKFold : Keeps groups of rows together.
     IterativeStratifiedShuffleSplit : Random training and test parts of any size.
     stratified_split : Splits arrays in one call.
 
     Notes
     -----
-    Iterative stratification goes through the labels from the rarest to the most frequent, and
-    assigns their rows one by one to the fold that needs them most. This class follows the idea,
-    with four differences:
+    Iterative stratification processes the labels from the rarest to the most frequent, and assigns
+    their rows one by one to the fold that needs them most. This class differs in four ways:
 
-    - All labels of a row decide where it goes, not only the rarest: it is assigned to the fold
-      with the smallest sum of (rows assigned + 1/2) / (rows needed) over its labels. Rows with
-      many and rare labels come first.
+    - All labels of a row decide, not only the rarest: the row goes to the fold with the smallest
+      sum of (rows assigned + 1/2) / (rows needed) over its labels. Rows with many and rare labels
+      come first.
     - Rows with the same label set are assigned together as far as they divide evenly.
-    - Fold sizes are exact: they differ by one row at most.
-    - At the end, pairs of rows that differ in a single label are exchanged where that makes the
-      label more even.
+    - Fold sizes differ by at most one row.
+    - Finally, pairs of rows that differ in a single label are exchanged if that makes the label
+      more even.
 
-    The label distribution measure of the paper, LD x 10000 (lower is more even), for 5 folds,
-    mean of 3 seeds, with that of the package iterative-stratification 0.1.9, which follows the
-    paper, in parentheses: yeast 32.4 (323), medical 18.5 (20.6), bibtex 2.48 (2.96), delicious
-    1.95 (7.55), in about a tenth of its time. ``benchmarks/speed/split.py`` measures this.
+    The label distribution measure of the paper, LD x 10000 (lower is more even), for 5 folds, mean
+    of 3 seeds, with the package iterative-stratification 0.1.9, which follows the paper, in
+    parentheses: yeast 32.4 (323), medical 18.5 (20.6), bibtex 2.48 (2.96), delicious 1.95 (7.55),
+    in about a tenth of the time. ``benchmarks/speed/split.py`` measures this.
 
     References
     ----------
@@ -90,7 +89,7 @@ class IterativeStratifiedKFold(KFold):
 
 
 class RepeatedIterativeStratifiedKFold(RepeatedKFold):
-    """Repeated :class:`IterativeStratifiedKFold`, with another shuffle in each repetition.
+    """Repeated :class:`IterativeStratifiedKFold` with different shuffles.
 
     Parameters
     ----------
@@ -128,15 +127,15 @@ class IterativeStratifiedGroupKFold(StratifiedGroupKFold):
     """K folds with evenly distributed labels that keep the rows of each group together.
 
     The multi-label counterpart of :class:`sklearn.model_selection.StratifiedGroupKFold`. Groups
-    are assigned as :class:`IterativeStratifiedKFold` assigns rows, the largest first; each is then
-    moved up to two times more to where it fits best. Fold sizes are as even as the groups allow.
+    are assigned like the rows in :class:`IterativeStratifiedKFold`, the largest first, and then
+    moved up to twice to where they fit best. Fold sizes are as even as the groups allow.
 
     Parameters
     ----------
     n_splits : int, default=5
         Number of folds, at least 2 and at most the number of groups.
     shuffle : bool, default=False
-        Break ties between groups and between folds at random.
+        Whether to break ties between groups and between folds at random.
     random_state : int, RandomState instance or None, default=None
         Seed of the shuffle; only used with ``shuffle=True``.
 

@@ -1,4 +1,4 @@
-"""One rule for ``cv`` and ``groups`` of every estimator that splits its training rows."""
+"""``cv`` and ``groups`` for all estimators that split their training rows."""
 
 from __future__ import annotations
 
@@ -33,13 +33,12 @@ def splits_by(
     random_state: int | None = None,
     **metadata: Any,
 ) -> list[Split]:
-    """Row numbers of training and test parts, for any ``cv`` that scikit-learn knows.
+    """Row indices of training and test parts, for any ``cv`` that scikit-learn accepts.
 
-    An int is a number of folds, of whole groups if there are any; None stands for 5. It is an
-    error if another ``cv`` separates the rows of a group. ``stratify`` and ``random_state`` are
-    about folds given by their number; without a seed the rows are dealt in their order. Folds that
-    are not stratified give an unbiased estimate: the labels of a test part do not depend on those
-    of its training part.
+    An int is a number of folds, of whole groups if there are any; None means 5. Other values must
+    not separate the rows of a group. ``stratify`` and ``random_state`` apply to a number of folds;
+    without a seed, rows are assigned in order. Folds that are not stratified give an unbiased
+    estimate: the labels of a test part do not depend on those of its training part.
     """
     n = y.shape[0] if hasattr(y, "shape") else len(y)
     if groups is not None:
@@ -53,7 +52,7 @@ def splits_by(
         splitter = kind(folds, **shuffled)
         if groups is not None:
             splitter = IterativeStratifiedGroupKFold(folds, **shuffled)
-            # with one label that all rows have, only the sizes of the groups count
+            # with a single label that all rows have, only group sizes matter
             y = y if stratify else np.ones((n, 1), dtype=np.int8)
     else:
         splitter = check_cv(cv)
@@ -67,15 +66,17 @@ def splits_by(
 def held_out_rows(
     n: int, share: float, groups: Any = None, *, ordered: bool = False, random_state: int
 ) -> Split:
-    """Rows to learn from and rows to measure on: at random, whole groups, or the last ones."""
-    # Not stratified: a figure that is measured on the rows is then one for new rows.
+    """Training and test rows: random ones, whole groups, or the last ones.
+
+    Not stratified, so that measures on the test rows are unbiased.
+    """
     sizes = part_sizes(n, (1 - share, share))
     if ordered:
         return np.arange(sizes[0]), np.arange(sizes[0], n)
     if groups is None:
         rows = np.random.RandomState(random_state).permutation(n)
         return rows[: sizes[0]], rows[sizes[0] :]
-    # one label that all rows have: only the sizes of the groups count
+    # with a single label that all rows have, only group sizes matter
     alike = np.ones((n, 1), dtype=np.int8)
     train, test, *_ = stratified_split(
         np.arange(n), alike, sizes=(1 - share, share), groups=groups, random_state=random_state
@@ -103,25 +104,25 @@ def _check_pairs(pairs: list[Split], n: int, groups: Any) -> None:
     for k, (train, test) in enumerate(pairs):
         if not len(train) or not len(test):
             raise ValueError(
-                f"cv must leave rows to train and to test, got {len(train)} and {len(test)} in "
-                f"split {k}"
+                f"cv must leave rows for training and testing, got {len(train)} and {len(test)} "
+                f"in split {k}"
             )
         if max(train.max(), test.max()) >= n or min(train.min(), test.min()) < 0:
-            raise ValueError(f"cv must split the {n} rows, got others in split {k}")
+            raise ValueError(f"cv must contain indices of the {n} rows, got others in split {k}")
         if groups is not None and np.isin(groups[test], groups[train]).any():
             raise ValueError(
-                f"cv must keep the rows of a group together, but split {k} separates some; a "
-                "number of folds does, or scikit-learn's GroupKFold"
+                f"cv must keep the rows of a group together, but split {k} separates some; use "
+                "a number of folds, or scikit-learn's GroupKFold"
             )
 
 
 def routed_splitter(cv: Any) -> Any:
-    """What a metadata router takes for ``cv``: numbers of folds and pairs of rows take groups."""
+    """The splitter of a metadata router: numbers of folds and pairs of rows accept groups."""
     return cv if hasattr(cv, "split") else IterativeStratifiedGroupKFold()
 
 
 def groups_for(estimator: Any, groups: Any) -> dict[str, Any]:
-    """Parameters of ``estimator.fit``: the groups, if it splits its rows, too."""
+    """Parameters of ``estimator.fit``: the groups, if it splits its rows itself."""
     if groups is None:
         return {}
     if get_config()["enable_metadata_routing"]:

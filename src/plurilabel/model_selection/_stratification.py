@@ -1,13 +1,12 @@
-"""Dealing rows, or whole groups of rows, to parts so that every label is evenly distributed.
+"""Assign rows, or whole groups of rows, to parts so that labels are evenly distributed.
 
-In a good split every part has received, of every label, the same fraction of what it wants. A row
-therefore goes where its labels are needed most: to the part j with the smallest
+A row goes to the part that needs its labels most: the part j with the smallest
 
     sum over the labels l of the row of  (got_jl + 1/2) / want_jl,
 
-where ``want_jl`` is the part's share of label l. This is the step that lowers
-``sum_jl (got_jl - want_jl)^2 / want_jl`` the most, and for one label it is Webster's method of
-allocating seats to parties. The size of a part counts as one more label, which every row has.
+where ``want_jl`` is the part's share of label l. This step minimizes
+``sum_jl (got_jl - want_jl)^2 / want_jl``, and for a single label it is Webster's method of
+allocating seats to parties. The size of a part is one more label, which every row has.
 """
 
 from __future__ import annotations
@@ -23,8 +22,9 @@ from sklearn.utils import check_array
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
-from plurilabel._core.base import check_labels, is_tags, tag_matrix
+from plurilabel._core.base import is_tags, tag_matrix
 from plurilabel._core.blocks import csr_of_rows
+from plurilabel._core.soft import soft_or_hard
 from plurilabel._core.unknown import known_part
 
 Ints: TypeAlias = NDArray[np.intp]
@@ -32,10 +32,10 @@ _ROUNDING = 1e-12
 
 
 def label_sets(y: Any) -> sparse.csr_array:
-    """The labels of y in CSR form; a 1-D y has one label for each of its classes."""
+    """The labels of y in CSR form; a 1-D y has one label per class."""
     if y is None:
         raise ValueError("y must be given: splits are stratified by its labels")
-    y = known_part(y)[0]  # a label that is not known counts for no fold
+    y = known_part(y)[0]  # unknown labels count as absent
     if is_tags(y):
         y, _ = tag_matrix(y)
     if not sparse.issparse(y) and np.asarray(y).ndim == 1:
@@ -43,10 +43,10 @@ def label_sets(y: Any) -> sparse.csr_array:
         classes, code = np.unique(y, return_inverse=True)
         ones = np.ones(len(code), dtype=np.int8)
         return csr_of_rows(ones, code, ones, len(classes))
-    Y = check_labels(y, name="y")
-    if sparse.issparse(Y):
-        return Y
-    ones = Y.view(np.bool_)  # found four times faster than by SciPy's own conversion
+    Y = soft_or_hard(y, name="y")
+    if sparse.issparse(Y) or Y.dtype.kind == "f":
+        return sparse.csr_array(Y)
+    ones = Y.view(np.bool_)  # four times faster than SciPy's conversion
     columns = np.flatnonzero(ones) % max(Y.shape[1], 1)
     sizes = np.count_nonzero(ones, axis=1)
     return csr_of_rows(np.ones(len(columns), np.int8), columns, sizes, Y.shape[1])
@@ -70,13 +70,14 @@ def group_numbers(groups: Any) -> NDArray[np.intp]:
 def deal_rows(
     Y: sparse.csr_array, sizes: Ints, random_state: np.random.RandomState | None = None
 ) -> Ints:
-    """Deal the rows of Y (n, q), in canonical CSR, to parts of exactly the given sizes."""
-    # Returns the part of each row. The sizes sum to n. Without ``random_state``, rows with equal
-    # label sets are dealt in order.
+    """Part of each row of Y (n, q), in canonical CSR; the sizes of the parts sum to n.
+
+    Without ``random_state``, rows with equal label sets are dealt in order.
+    """
     Y = _used_labels(Y)
     if random_state is None:
         return _deal_in_order(Y, sizes)
-    # shuffled parts too, or ties would always favour the first
+    # shuffle the parts too, or ties would always favor the first
     rows, parts = random_state.permutation(Y.shape[0]), random_state.permutation(len(sizes))
     part = np.empty(len(rows), dtype=np.intp)
     part[rows] = parts[_deal_in_order(Y[rows], sizes[parts])]
@@ -90,10 +91,12 @@ def deal_block(
     got: Ints,
     random_state: np.random.RandomState | None = None,
 ) -> Ints:
-    """Deal a block of rows to parts that have some rows already; return the part of each."""
-    # ``sizes`` (k,) and ``weight`` (q,), the number of rows divided by those with each label, are
-    # those of all rows. ``got`` (q + 1, k) counts the rows with each label that each part has, and
-    # in its last row all rows; it is updated.
+    """Part of each row of a block, where the parts already have some rows.
+
+    ``sizes`` (k,) and ``weight`` (q,), the number of rows divided by those with each label, refer
+    to all rows. ``got`` (q + 1, k) counts the rows of each part by label, with all rows last; it
+    is updated.
+    """
     n, k = Y.shape[0], len(sizes)
     tie = np.arange(n) if random_state is None else random_state.permutation(n)
     order = np.lexsort((tie, -(Y @ weight)))  # rows with many and rare labels first
@@ -112,13 +115,33 @@ def _label_counts(Y: sparse.csr_array, part: Ints, k: int) -> Ints:
 
 
 def _used_labels(Y: sparse.csr_array) -> sparse.csr_array:
-    """Y without the labels that no row has: of 100,000 labels, few may occur in a sample."""
+    """Y without unused labels: a sample may have few of 100,000 labels."""
     return Y[:, np.bincount(Y.indices, minlength=Y.shape[1]) > 0]
 
 
+def _deal_soft(Y: sparse.csr_array, sizes: Ints) -> Ints:
+    """Parts of rows with soft labels, which count as much as their probabilities."""
+    n, k, total = Y.shape[0], len(sizes), Y.sum(axis=0)
+    load, row_load = np.zeros((Y.shape[1], k)), np.zeros(k)  # got / want
+    step, part = 1 / np.outer(total, sizes / n), np.empty(n, dtype=np.intp)
+    for i in np.lexsort((np.arange(n), -(Y @ (n / total)))):  # many and rare labels first
+        inside = slice(Y.indptr[i], Y.indptr[i + 1])
+        labels, p = Y.indices[inside], Y.data[inside, None]
+        more = p * step[labels]
+        need = (p * (load[labels] + more / 2)).sum(axis=0) + row_load + 0.5 / sizes
+        j = part[i] = need.argmin()
+        load[labels, j] += more[:, j]
+        row_load[j] += 1 / sizes[j]
+        if row_load[j] > 1 - 0.5 / sizes[j]:
+            row_load[j] = np.inf  # full
+    return part
+
+
 def _deal_in_order(Y: sparse.csr_array, sizes: Ints) -> Ints:
-    # A random number for each label, summed over the row, identifies its label set. Should two
-    # sets ever have the same sum, they are dealt as if they were equal, a little less evenly.
+    if Y.dtype.kind == "f":
+        return _deal_soft(Y, sizes)
+    # The sum of random numbers of its labels identifies a label set. Should two sets ever have the
+    # same sum, they are dealt as if equal, a little less evenly.
     number = np.random.RandomState(0).randint(2**62, size=Y.shape[1], dtype=np.uint64)
     key = Y.astype(np.uint64) @ number
     part = _deal_label_sets(Y, key, sizes)
@@ -127,15 +150,15 @@ def _deal_in_order(Y: sparse.csr_array, sizes: Ints) -> Ints:
 
 
 def _deal_label_sets(Y: sparse.csr_array, key: NDArray[np.uint64], sizes: Ints) -> Ints:
-    """Parts of the rows; rows with the same key have the same labels."""
+    """Part of each row; rows with the same key have the same labels."""
     n, k = Y.shape[0], len(sizes)
     rows = np.argsort(key, kind="stable")
     start = np.flatnonzero(np.diff(key[rows], prepend=key[rows[:1]] + np.uint64(1)))
     count = np.diff(start, append=n)
     sets = Y[rows[start]]  # (label sets, q)
 
-    # Rows with the same label set are interchangeable: what divides evenly is dealt at once. Of
-    # sets with at most one label a round is kept back, to even out what the others leave.
+    # Rows with the same label set are interchangeable: whole rounds are dealt at once. One round
+    # of sets with at most one label is kept back, to even out what the others leave.
     cycle = _cycle(sizes, count.max())
     rounds = np.maximum(count // cycle.sum() - (np.diff(sets.indptr) <= 1), 0)
     bulk = np.flatnonzero(rounds)
@@ -147,7 +170,7 @@ def _deal_label_sets(Y: sparse.csr_array, key: NDArray[np.uint64], sizes: Ints) 
     dealt = np.empty(n, dtype=np.intp)  # parts of the sorted rows
     dealt[_runs(start, in_bulk)] = np.repeat(np.tile(np.arange(k), len(bulk)), share.ravel())
 
-    # The rest row by row, those with many and rare labels first.
+    # Deal the rest row by row, rows with many and rare labels first.
     weight = n / np.bincount(Y.indices, minlength=Y.shape[1])  # (q,)
     start, count = start + in_bulk, count - in_bulk
     left = np.flatnonzero(count)
@@ -163,8 +186,8 @@ def _deal_label_sets(Y: sparse.csr_array, key: NDArray[np.uint64], sizes: Ints) 
 
 def _cycle(sizes: Ints, most: int) -> Ints:
     """Shares of the smallest number of rows that divides in proportion to the sizes."""
-    # A size that is one row off counts as right, because sizes are rounded: folds of 34, 33 and 33
-    # rows have the cycle 1, 1, 1. So dealing in cycles can overfill a part, but only by one row.
+    # Sizes are rounded, so one row off is right: folds of 34, 33 and 33 rows have the cycle
+    # 1, 1, 1. Dealing in cycles can therefore overfill a part, but only by one row.
     n = sizes.sum()
     for m in range(max(1, n // (sizes.max() + 1)), most + 1):
         share = np.rint(m * sizes / n).astype(np.intp)
@@ -181,8 +204,8 @@ def _deal_one_by_one(
     sizes: Ints,
     filled: Ints,
 ) -> list[int]:
-    """Parts of ``count[s]`` rows with label set s, for one set after the other."""
-    # Plain lists: for the few numbers of one row they are several times as fast as arrays.
+    """Parts of ``count[s]`` rows with label set s, set by set."""
+    # For the few numbers of a row, lists are several times faster than arrays.
     load = ((got + 0.5) / sizes * weight[:, None]).tolist()  # [label][part]: (got + 1/2) / want
     row_load = ((filled + 0.5) / sizes).tolist()
     room = (sizes - filled).tolist()
@@ -215,13 +238,13 @@ def _exchange(
     sizes: Ints,
     part: Ints,
 ) -> None:
-    """Exchange rows that differ in one label where that makes the label more even, in place."""
-    # No other label and no size changes. The last rows were dealt to the room that was left, so a
-    # few labels can be a row or two off.
+    """Exchange rows that differ in one label if that makes the label more even, in place."""
+    # Other labels and sizes do not change. The last rows had to go where there was room, so a few
+    # labels can be a row or two off.
     got = _label_counts(Y, part, len(sizes))
     excess = got - np.outer(got.sum(axis=1), sizes / len(part))
     by_label = None
-    # what the objective, sum excess^2 / size, falls by and rises by, up to a factor
+    # decrease and increase of the objective, sum excess^2 / size, up to a factor
     gain, loss = (excess - 0.5) / sizes, (excess + 0.5) / sizes
     for l in np.flatnonzero(gain.max(axis=1) > loss.min(axis=1) + _ROUNDING):
         by_label = sparse.csc_array(Y) if by_label is None else by_label
@@ -250,9 +273,10 @@ def deal_groups(
     shares: NDArray[np.float64],
     random_state: np.random.RandomState | None = None,
 ) -> Ints:
-    """Deal rows to parts with about the given shares of all rows, never splitting a group."""
-    # Returns the part of each row. Groups are numbered from 0; ``random_state`` breaks ties
-    # between groups and between parts.
+    """Part of each row, with about the given shares of rows and without splitting a group.
+
+    Groups are numbered from 0; ``random_state`` breaks ties between groups and between parts.
+    """
     Y, n, k = _used_labels(Y), len(group), len(shares)
     members = sparse.csr_array((np.ones(n), group, np.arange(n + 1))).T  # (groups, n)
     counts = sparse.csr_array(members @ sparse.hstack([Y, np.ones((n, 1))], format="csr"))
@@ -266,7 +290,7 @@ def deal_groups(
     want = np.outer(total, shares[parts])
     load = np.zeros((len(total), k))  # got / want
     part = np.full(n_groups, -1)
-    # After the first round each group is moved to where it now fits best.
+    # After the first round, move each group to where it fits best.
     for _ in range(3):
         before = part.copy()
         for g in heavy_first:

@@ -1,4 +1,4 @@
-"""What the split on Dask and estimators that split their rows share with the splitters."""
+"""Shared with the splits on Dask and with estimators that split their rows."""
 
 from plurilabel.model_selection._holdout import part_sizes
 from plurilabel.model_selection._splits import (

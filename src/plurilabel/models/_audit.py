@@ -1,6 +1,6 @@
-"""Checks before a model file is built, since it may come from anywhere.
+"""Checks of a model file from an untrusted source, before anything in it is built.
 
-They look at the types that it names, the memory that it would take, and whether its arrays fit.
+They cover the types in the file, the memory that it would take, and the sizes of its arrays.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from plurilabel._core.roster import estimators
 
 # types ----------------------------------------------------------------------------------------
 
-# Beside those that skops trusts by itself, the plain ones of Python, numpy, scipy and
-# scikit-learn: what the usual classifiers keep. Classes only: no function may be named in a file.
+# In addition to what skops trusts by default, attributes of the usual classifiers. Classes only: a
+# file must not name functions.
 _OTHERS = (
     "builtins.range",
     "numpy.dtype",
@@ -59,7 +59,7 @@ _OTHERS = (
     "sklearn.ensemble._hist_gradient_boosting.binning._BinMapper",
     "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
     "sklearn.metrics._dist_metrics.EuclideanDistance64",
-    *(  # as cv of a model that was trained with them
+    *(  # cv of a model
         f"sklearn.model_selection._split.{name}"
         for name in ("GroupKFold", "GroupShuffleSplit", "KFold", "ShuffleSplit", "TimeSeriesSplit")
     ),
@@ -73,13 +73,13 @@ _OTHERS = (
 
 @cache
 def trusted_types() -> frozenset[str]:
-    """Names of all types that may stand in a model file: our estimators, and what they hold."""
+    """Names of all types that a model file may contain: our estimators and their attributes."""
     ours = (f"plurilabel.{name}" for name, home in estimators().items() if home != "_core.base")
     return frozenset([*ours, *_OTHERS])
 
 
 def _is_plain(name: str) -> bool:
-    """Whether a type is one of Python's or numpy's that skops trusts by itself."""
+    """Whether skops trusts a type of Python or numpy by default."""
     return name.startswith(("builtins.", "numpy.")) and name not in trusted_types()
 
 
@@ -100,7 +100,7 @@ _BUILT: dict[str, Callable[[str], bool]] = {
     "JsonNode": lambda _name: True,
     "ListNode": _one_of("builtins.list"),
     "LossNode": lambda name: name.startswith(
-        # the second is what older versions of scikit-learn write; skops knows where it belongs
+        # older versions of scikit-learn write the second, which skops maps to its module
         ("sklearn._loss.", "_loss.CyHalf", "sklearn.linear_model._sgd_fast.")
     ),
     "MaskedArrayNode": lambda name: name.startswith("numpy.ma."),
@@ -115,15 +115,15 @@ _BUILT: dict[str, Callable[[str], bool]] = {
     "TupleNode": _one_of("builtins.tuple"),
     "TypeNode": _is_plain,
 }
-"""What each of skops' builders may build.
+"""Types that each of skops' nodes may build.
 
-skops itself lets any of them build any trusted type: an array would call the constructor of an
-estimator with its content, and a sparse matrix be made of no more than a large shape.
+skops itself lets any node build any trusted type: an array node would call the constructor of an
+estimator with its content, and a sparse matrix could be built from nothing but a large shape.
 """
 
 
 def refused_built(schema: Any) -> str | None:
-    """Why the objects of a file must not be built as it describes them, None if they may."""
+    """Reason not to build the objects that a schema describes; None if there is none."""
     return next(filter(None, map(_refused_node, written(schema))), None)
 
 
@@ -133,12 +133,12 @@ def _refused_node(node: dict[str, Any]) -> str | None:
         return None
     name = f"{node.get('__module__')}.{node.get('__class__')}"
     if builder not in _BUILT or not _BUILT[builder](name):
-        return f"it holds {name} as a {builder}, which no model of plurilabel does"
+        return f"it contains {name} as a {builder}, which no model of plurilabel does"
     if builder == "RandomGeneratorNode":
-        # numpy makes a pool of any size, and fills it in quadratic time
+        # numpy allocates a pool of any size, and fills it in quadratic time
         size = node["content"]["seed_seq"]["content"]["pool_size"]
         if size["__loader__"] != "JsonNode" or size["content"] != "4":
-            return "a random generator in it has a pool of another size than 4"
+            return "a random generator in it has a pool size other than 4"
     return None
 
 
@@ -146,10 +146,10 @@ def _refused_node(node: dict[str, Any]) -> str | None:
 
 
 def stored(content: bytes) -> bytes:
-    """The content of a model file, with nothing compressed in it.
+    """The content of a model file, with all members uncompressed.
 
-    skops stores arrays as they are, but each sparse matrix as a small archive of its own that is
-    compressed. Without those, the size of a file tells how much memory it takes.
+    skops stores arrays uncompressed, but each sparse matrix as a compressed archive of its own.
+    Without compression, the size of a file determines how much memory it takes.
     """
     buffer = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(content)) as packed, zipfile.ZipFile(buffer, "w") as plain:
@@ -160,14 +160,14 @@ def stored(content: bytes) -> bytes:
 
 
 MOST_PACKED = 20
-"""How many times its size a compressed file may unpack to."""
+"""Largest ratio of the unpacked to the packed size of a file."""
 
 LITTLE = 2**26
-"""Bytes that any file may unpack to."""
+"""Bytes that any file may unpack to, whatever its size."""
 
 
 def is_bomb(packed: int, unpacked: int) -> bool:
-    """Whether a file unpacks to far more than its size."""
+    """Whether a file unpacks to too many times its size."""
     return unpacked > max(LITTLE, MOST_PACKED * packed)
 
 
@@ -178,9 +178,9 @@ def is_packed(stream: BinaryIO) -> bool:
 
 
 def unpacked(content: bytes) -> bytes:
-    """The content of a model file without compression; the same if there is none.
+    """Decompress a model file, if it is compressed.
 
-    Sizes are looked at before anything is unpacked, and no member gives more than it promises.
+    Sizes are checked before anything is unpacked, and no member yields more than it declares.
     """
     if not is_packed(io.BytesIO(content)):
         return content
@@ -197,16 +197,16 @@ def unpacked(content: bytes) -> bytes:
 
 
 def refused(stream: BinaryIO) -> str | None:
-    """Why a model file must not be read, None if it may.
+    """Reason not to load a model file; None if there is none.
 
-    skops reads a member anew for each object that names it. Where each is named once, the file,
-    its members and the arrays made of them are in memory together: three times the file.
+    skops reads a member again for each object that names it. If each is named once, the file, its
+    members and the arrays built from them are in memory together: three times the file.
     """
     size = stream.seek(0, io.SEEK_END)
     with zipfile.ZipFile(stream) as archive:
         entries = archive.infolist()
         if _holds_more(archive, size):
-            return "nothing in it may be compressed"
+            return "it is partly compressed"
         sizes = {entry.filename: entry.file_size for entry in entries}
         if len(sizes) < len(entries):
             return "it has two members of the same name"
@@ -216,7 +216,7 @@ def refused(stream: BinaryIO) -> str | None:
                 start = member.read(6)
                 member.seek(0)
                 if start.startswith(b"PK") and _holds_packed(member, entry.file_size):
-                    return "it holds sparse matrices that are compressed"
+                    return "it contains compressed sparse matrices"
                 is_array = start == b"\x93NUMPY"
                 shapes[entry.filename] = (
                     _checked_shape(member, entry.file_size) if is_array else None
@@ -230,30 +230,30 @@ def refused(stream: BinaryIO) -> str | None:
 def _refused_schema(
     schema: Any, shapes: dict[str, Any], sizes: dict[str, int], size: int
 ) -> str | None:
-    """Why the objects that a file describes must not be built, None if they may."""
+    """Reason not to build the objects of a file; None if there is none."""
     if _has_scalar_array(schema, shapes):
-        return "it has trees, and an array without dimensions, of which trees read the length"
+        return "it has trees and a 0-dimensional array, which crashes trees"
     nodes = list(_nodes(schema))
     if why_not := refused_built(schema):
         return why_not
     if not all(_tree_is_whole(node, shapes) for node in written(schema)):
-        return "a tree in it has arrays of another shape"
+        return "a tree in it has arrays of invalid shapes"
     named = {(node.get("__id__") or id(node), node["file"]) for node in nodes if "file" in node}
     read = sum(sizes.get(name, 0) for _, name in named)
     if read > size:
-        return f"it names the same arrays again and again, {read / 1e9:,.1f} GB of them"
+        return f"it refers to the same arrays repeatedly, {read / 1e9:,.1f} GB in total"
     return None
 
 
 def _holds_more(archive: zipfile.ZipFile, size: int) -> bool:
-    """Whether an archive in so many bytes holds more than these."""
+    """Whether an archive of this size is compressed, or declares more bytes than it has."""
     entries = archive.infolist()
     packed = any(entry.compress_type != zipfile.ZIP_STORED for entry in entries)
     return packed or sum(entry.file_size for entry in entries) > size
 
 
 def _holds_packed(stream: Any, size: int) -> bool:
-    """Whether a sparse matrix, which is an archive itself, is compressed."""
+    """Whether a sparse matrix, an archive itself, is compressed."""
     with zipfile.ZipFile(stream) as inner:
         if _holds_more(inner, size):
             return True
@@ -264,9 +264,9 @@ def _holds_packed(stream: Any, size: int) -> bool:
 
 
 def _has_scalar_array(schema: Any, shapes: dict[str, Any]) -> bool:
-    """Whether a file with trees has an array without dimensions, anywhere.
+    """Whether a file with trees has a 0-dimensional array, anywhere.
 
-    scikit-learn's trees crash if they are built from one. Numbers of numpy are stored in the same
+    scikit-learn's trees crash if they are built from one. Scalars of numpy are stored in the same
     way, but are not arrays once they are loaded.
     """
     nodes = list(written(schema))
@@ -284,7 +284,7 @@ def _has_scalar_array(schema: Any, shapes: dict[str, Any]) -> bool:
 
 
 def written(schema: Any) -> Iterator[dict[str, Any]]:
-    """All descriptions of objects, those that occur again as well."""
+    """All nodes of a schema, including repeated ones."""
     todo = [schema]
     while todo:
         node = todo.pop()
@@ -296,9 +296,9 @@ def written(schema: Any) -> Iterator[dict[str, Any]]:
 
 
 def _checked_shape(stream: Any, size: int) -> tuple[int, ...]:
-    """The shape of an array; raises if its header promises more, or less, than there is."""
+    """The shape of an array, whose header must match the number of bytes."""
     shape, _, dtype = header_of(stream)
-    # values of no size would be promised in any number
+    # any number of values of size 0 would fit
     if dtype.hasobject or dtype.itemsize == 0 or min(shape, default=0) < 0:
         raise ValueError(f"an array of {dtype}")
     if math.prod(shape) * dtype.itemsize != size - stream.tell():
@@ -307,7 +307,7 @@ def _checked_shape(stream: Any, size: int) -> tuple[int, ...]:
 
 
 def header_of(stream: Any) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-    """Shape, order and type of an array, as its header has them."""
+    """Shape, order and type in the header of an array."""
     version = np.lib.format.read_magic(stream)
     read = {(1, 0): np.lib.format.read_array_header_1_0}.get(
         version, np.lib.format.read_array_header_2_0
@@ -317,9 +317,9 @@ def header_of(stream: Any) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
 
 
 def _tree_is_whole(node: dict[str, Any], shapes: dict[str, Any]) -> bool:
-    """Whether the arrays of a tree of scikit-learn have the dimensions that it takes for granted.
+    """Whether the arrays of a scikit-learn tree have the right number of dimensions.
 
-    It reads the length of its nodes, and the numbers of classes, before it looks at what they are.
+    It reads the length of its nodes, and the numbers of classes, before it checks their shape.
     """
     if node.get("__loader__") != "TreeNode":
         return True
@@ -334,10 +334,10 @@ def _tree_is_whole(node: dict[str, Any], shapes: dict[str, Any]) -> bool:
 
 
 def _nodes(schema: Any) -> Iterator[dict[str, Any]]:
-    """All objects that the schema describes, each once.
+    """All nodes of a schema, each once.
 
-    An object that occurs again is written out again, under its number. skops does not look at what
-    is written then; if it differed, a short file could name itself more often than memory allows.
+    A repeated object is written out again with the same id, which skops ignores. If it could
+    differ, a short file could describe objects that exceed the memory.
     """
     seen: dict[Any, Any] = {}
     todo = [schema]
@@ -348,21 +348,21 @@ def _nodes(schema: Any) -> Iterator[dict[str, Any]]:
         elif isinstance(node, dict):
             number = node.get("__id__")
             if not isinstance(number, int | str | None):
-                raise ValueError(f"an object is numbered {number!r}")
+                raise ValueError(f"an object has the id {number!r}")
             todo += node.values()
             if number is not None and number in seen:
                 if not _are_alike(seen[number], node):
-                    raise ValueError(f"two objects are numbered {number}")
+                    raise ValueError(f"two objects have the id {number}")
                 continue
             seen[number] = node
             yield node
 
 
 def _are_alike(first: dict[str, Any], second: dict[str, Any]) -> bool:
-    """Whether two descriptions differ in no more than numbers of objects.
+    """Whether two nodes differ only in ids.
 
-    Nor in those of their parts, which are looked at by themselves: some are made when they are
-    written, and so are the files of sparse matrices and bytes.
+    Ids of their parts may differ, too, since some are created on writing, and so may the files of
+    sparse matrices and bytes; parts are checked by themselves.
     """
     anew = first.get("__loader__") in ("SparseMatrixNode", "BytesNode")
     if not anew and first.get("file") != second.get("file"):

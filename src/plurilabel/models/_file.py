@@ -1,4 +1,4 @@
-"""Model files: skops, never pickle, and audited before anything in them is built."""
+"""Model files: skops archives, never pickles, which are audited before they are loaded."""
 
 from __future__ import annotations
 
@@ -40,41 +40,38 @@ from plurilabel.models._sound import CHECKED, check_sound, parts_of, unchecked
 from plurilabel.text.shared import TextEncoder
 
 FORMAT = 1
-LONGEST_WORD = 150  # an array of words has room for the longest in each place
+LONGEST_WORD = 150  # all entries of an array of words take the space of the longest
 MANY_NAMES = 1000
 _ABOUT = "plurilabel.json"
 
 
 class ModelFileError(ValueError):
-    """A file that is not a model, is broken, or holds something that is not trusted."""
+    """A file that is not a model, is damaged, or contains types that are not trusted."""
 
 
 def save_model(
     model: Model | Any, path: str | os.PathLike[str], *, compress: bool | int = False
 ) -> None:
-    """Save a model as a skops file that appears whole or not at all.
+    """Save a model as a skops file; also ``plurilabel.save``.
 
-    This is ``plurilabel.save``; the order is that of ``joblib.dump``.
-
-    :func:`skops.io.load` can load the estimator in it, too. Beside it the file has a text,
-    ``plurilabel.json``, with what the estimator does not know: names, and how tables are read.
-    Needs skops: ``pip install plurilabel[cli]``.
+    The file is written atomically. :func:`skops.io.load` can load the estimator in it, too. What
+    the estimator does not store, such as label names and how to read tables, is in the member
+    ``plurilabel.json``. Needs skops: ``pip install plurilabel[cli]``.
 
     Parameters
     ----------
     model : Model or fitted estimator
-        An estimator becomes a model by :meth:`Model.of`, which takes the names of features and
-        labels from it.
+        An estimator is converted by :meth:`Model.of`.
     path : str or path
-        Ends in ``.skops``.
+        Must end in ``.skops``.
     compress : bool or int from 0 to 9, default=False
-        Whether the file is compressed, at this level; True is 3. It is smaller then, but cannot be
-        mapped into memory by ``load``. A model that would shrink to less than a twentieth is
-        stored as it is, since files that unpack to more than that are not loaded.
+        Compression level; True is 3. A compressed file cannot be memory-mapped by ``load``. A
+        model that would shrink to less than 1/20 of its size is not compressed, since ``load``
+        rejects such files.
 
     See Also
     --------
-    load_model : The way back.
+    load_model : Load a model.
 
     Examples
     --------
@@ -99,23 +96,7 @@ def save_model(
     if not isinstance(compress, int) or not 0 <= compress <= 9:
         raise ValueError(f"compress must be True, False or from 0 to 9, got {compress!r}")
     model = _checked_model(model)
-    with _words_as_arrays(model.estimator):
-        try:
-            small, arrays = without_large(model.estimator)
-            content = sio.dumps(small)
-        except TypeError as error:  # of objects that no file can hold, such as river's detectors
-            raise ValueError(
-                f"a model file cannot hold this {type(model.estimator).__name__}: {error}"
-            ) from None
-    if strange := _untrusted(_named_types(content)):
-        raise ValueError(
-            f"a model file cannot hold {strange[0]}, since it could not be loaded again: only "
-            "types of plurilabel, scikit-learn, scipy and numpy are trusted"
-        )
-    with zipfile.ZipFile(io.BytesIO(content)) as archive:
-        why_not = refused_built(json.loads(archive.read("schema.json")))
-    if why_not:
-        raise ValueError(f"a model file cannot hold this model: {why_not}")
+    content, arrays = _dumped(sio, model.estimator)
     about = {_ABOUT: json_bytes(_about(model)).decode()}
     with write_atomic(path) as stream:
         size = write(stream, content, arrays, about, 3 if compress is True else int(compress))
@@ -125,12 +106,35 @@ def save_model(
             write(stream, content, arrays, about, 0)
 
 
+def _dumped(sio: Any, estimator: Any) -> tuple[bytes, list[Any]]:
+    """Dump an estimator without its large arrays; raise an error if it could not be loaded."""
+    with _words_as_arrays(estimator):
+        try:
+            small, arrays = without_large(estimator)
+            content: bytes = sio.dumps(small)
+        except (
+            TypeError
+        ) as error:  # objects that skops does not support, such as river's detectors
+            name = type(estimator).__name__
+            raise ValueError(f"this {name} cannot be saved: {error}") from None
+    if strange := _untrusted(_named_types(content)):
+        raise ValueError(
+            f"{strange[0]} cannot be saved, since it could not be loaded: only types of "
+            "plurilabel, scikit-learn, scipy and numpy are trusted"
+        )
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        why_not = refused_built(json.loads(archive.read("schema.json")))
+    if why_not:
+        raise ValueError(f"this model cannot be saved: {why_not}")
+    return content, arrays
+
+
 def _checked_model(model: Model | Any) -> Model:
-    """A model that a file can hold."""
+    """Convert to a model, and check that it can be saved."""
     if isinstance(model, DaskLazyClassifier):
         raise TypeError(
-            "a DaskLazyClassifier is saved in blocks: plurilabel.models.save_parts(learner, "
-            "folder), or save(learner.gather(), path)"
+            "save a DaskLazyClassifier in blocks with plurilabel.models.save_parts(learner, "
+            "folder), or use save(learner.gather(), path)"
         )
     if not isinstance(model, Model):
         model = Model.of(model)
@@ -138,34 +142,31 @@ def _checked_model(model: Model | Any) -> Model:
     for part in parts_of(model.estimator):
         entry = learners().get(type(part).__name__) if isinstance(part, BaseEstimator) else None
         if entry and entry.unsaved:
-            raise ValueError(f"a model file cannot hold a {entry.name}: {entry.unsaved}")
+            raise ValueError(f"{entry.name} cannot be saved: {entry.unsaved}")
     check_sound(model.estimator)
     return model
 
 
 def load_model(path: str | os.PathLike[str], *, mmap_mode: Literal["r"] | None = None) -> Model:
-    """Load a model that :func:`~plurilabel.models.save_model` saved: ``plurilabel.load``.
+    """Load a model saved by :func:`~plurilabel.models.save_model`; also ``plurilabel.load``.
 
-    Nothing in the file is built before all types in it were found among those that are trusted:
-    plurilabel's own and the usual ones of numpy, scipy and scikit-learn. No code of the file can
-    run, and it cannot fill the memory: all sizes are checked before anything is made of them, and
-    a compressed file that unpacks to more than twenty times its size is refused.
-    Before the model is returned, its parts are checked: what plurilabel's learners hold against
-    what their classes declare, and sparse matrices, trees, neighbours, encoders and support
-    vectors of scikit-learn so that none leads out of its arrays. Estimators that cannot be
-    checked, such as those of ``sklearn.cluster``, are refused, here and by :func:`save_model`.
-    Whether the numbers are right is not known: a file that was made to mislead gives wrong
-    answers, or errors.
+    Files from untrusted sources cannot run code or exhaust memory. Before anything is built, all
+    types in the file are checked against a list of trusted ones (those of plurilabel, and the
+    usual ones of numpy, scipy and scikit-learn), and all sizes are checked; a compressed file that
+    unpacks to more than twenty times its size is rejected. Then the fitted attributes are checked:
+    those of plurilabel's learners against the declarations of their classes, and the sparse
+    matrices, trees, neighbors, encoders and support vectors of scikit-learn for indices out of
+    bounds. Estimators that cannot be checked, such as those of ``sklearn.cluster``, are rejected
+    here and by :func:`save_model`. A manipulated file can still give wrong predictions, or errors.
 
     Parameters
     ----------
     path : str or path
     mmap_mode : {"r"}, default=None
-        With "r", the large arrays of the library's own learners are not read, but mapped into
-        memory: what an answer needs is read when it is needed, and processes that load the same
-        file share it. They are read-only. All checks are made, which goes through the file once.
-        It must not be compressed, and nothing may write into it while the model is in use:
-        ``save`` does not, but puts a new file in its place.
+        With "r", large arrays of plurilabel's learners are memory-mapped read-only, and shared by
+        the processes that load the file. All checks are made, which reads the file once. The file
+        must not be compressed, and nothing may write to it while the model is in use; ``save``
+        does not, but replaces it.
 
     Returns
     -------
@@ -174,7 +175,7 @@ def load_model(path: str | os.PathLike[str], *, mmap_mode: Literal["r"] | None =
     Raises
     ------
     ModelFileError
-        If the file is not a model, is broken, is too new, or holds a type that is not trusted.
+        If the file is not a model, is damaged, is too new, or contains a type that is not trusted.
 
     Examples
     --------
@@ -195,16 +196,16 @@ def load_model(path: str | os.PathLike[str], *, mmap_mode: Literal["r"] | None =
         raise ValueError(f"mmap_mode must be None or 'r', got {mmap_mode!r}")
     made_by: dict[str, str] = {}
     try:
-        about, content, arrays = _looked_through(path, mapping=mmap_mode is not None)
+        about, content, arrays = _audited(path, mapping=mmap_mode is not None)
         made_by = about["versions"]
         named = _named_types(content)
         if strange := _untrusted(named):
             raise ModelFileError(
-                f"{path} is not loaded: it holds {strange[0]}, {_why_strange(strange, made_by)}"
+                f"{path} is rejected: it contains {strange[0]}, {_why_strange(strange, made_by)}"
             )
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            # only those that it names: skops goes through the list for each object
+            # only the types in the file: skops searches the list for each object
             estimator = sio.loads(content, trusted=named)
         with_large(estimator, arrays)
         _words_from_arrays(estimator)
@@ -219,9 +220,9 @@ def load_model(path: str | os.PathLike[str], *, mmap_mode: Literal["r"] | None =
         raise
     except zipfile.BadZipFile:
         raise ModelFileError(
-            f"{path} is not a model file, or is broken; expected one that `plurilabel fit` wrote"
+            f"{path} is not a model file, or is damaged; expected a file of `plurilabel fit`"
         ) from None
-    except Exception as error:  # whatever a file from elsewhere may lead to
+    except Exception as error:  # a file from elsewhere may cause any error
         raise ModelFileError(f"{path} cannot be loaded: {_why(error, made_by)}") from None
     for warning in caught:
         if not issubclass(warning.category, InconsistentVersionWarning):
@@ -230,14 +231,14 @@ def load_model(path: str | os.PathLike[str], *, mmap_mode: Literal["r"] | None =
             )
     if private := unchecked(model.estimator):
         warnings.warn(
-            f"{path} holds a {private.rpartition('.')[2]}, whose arrays are checked for "
-            f"scikit-learn up to {CHECKED[-1]}, which is older than the one installed: use the "
-            "model only if you trust where it comes from",
+            f"{path} contains a {private.rpartition('.')[2]}, whose arrays can be checked for "
+            f"scikit-learn up to {CHECKED[-1]}, older than the installed version: use the model "
+            "only if you trust its source",
             stacklevel=2,
         )
     if others := _other_versions(made_by):
         warnings.warn(
-            f"{path} was saved with {others}; answers may differ, fit it again to be sure",
+            f"{path} was saved with {others}; predictions may differ, refit the model to be sure",
             stacklevel=2,
         )
     return model
@@ -253,16 +254,16 @@ def _skops() -> Any:
 
 
 def _named_types(content: bytes) -> list[str]:
-    """Types in the content of a file that skops does not trust by itself."""
+    """Types in the content of a file that skops does not trust by default."""
     return list(_skops().get_untrusted_types(data=content))
 
 
 def _untrusted(names: list[str]) -> list[str]:
-    """Those that are not trusted here either."""
+    """Types that are not trusted here either."""
     return [name for name in names if name not in trusted_types()]
 
 
-# what is kept beside the estimator ----------------------------------------------------------
+# plurilabel.json -----------------------------------------------------------------------------
 
 
 def _about(model: Model) -> dict[str, Any]:
@@ -276,7 +277,7 @@ def _about(model: Model) -> dict[str, Any]:
 def _model(about: dict[str, Any], estimator: Any) -> Model:
     about = {name: value for name, value in about.items() if name != "format"}
     if not hasattr(estimator, "predict"):
-        raise ValueError(f"expected an estimator that predicts, got {type(estimator).__name__}")
+        raise ValueError(f"expected a classifier, got {type(estimator).__name__}")
     for name, is_right in _IN_ABOUT.items():
         if not is_right(about[name]):
             raise ValueError(f"{name} cannot be {shortened(repr(about[name]))}")
@@ -288,7 +289,7 @@ def _model(about: dict[str, Any], estimator: Any) -> Model:
         ("labels", len(about["label_names"]), "n_labels_"),
     ):
         if (known := getattr(estimator, attribute, size)) != size:
-            raise ValueError(f"{size} names of {what} for an estimator that knows {known}")
+            raise ValueError(f"{size} names of {what} for an estimator with {known}")
     return Model(estimator, **about)
 
 
@@ -311,7 +312,7 @@ _IN_ABOUT: dict[str, Callable[[Any], bool]] = {
     "notes": lambda notes: isinstance(notes, dict),
     "versions": lambda made_by: isinstance(made_by, dict) and _are_texts([*made_by.values()]),
 }
-"""Checks of the entries beside the estimator."""
+"""Checks of the entries of plurilabel.json."""
 
 
 def _learned_words(estimator: Any) -> list[CountVectorizer]:
@@ -321,12 +322,12 @@ def _learned_words(estimator: Any) -> list[CountVectorizer]:
 
 @contextmanager
 def _words_as_arrays(estimator: Any) -> Iterator[None]:
-    """Vocabularies that were learned as arrays of words, while an estimator is saved.
+    """Convert learned vocabularies to arrays of words while an estimator is saved.
 
-    skops takes 600 bytes and 50 microseconds for each entry of a dict: of 200,000 words that makes
-    126 MB, 9 seconds to save and 10 to load, instead of 10 MB and a second. A vectorizer that has
-    the words as its parameter builds the dict itself, so that skops alone can load the file, too.
-    The same holds for names of features and labels, if they are many.
+    skops takes 600 bytes and 50 microseconds per entry of a dict: for 200,000 words 126 MB, 9
+    seconds to save and 10 to load, instead of 10 MB and a second. A vectorizer with the words as
+    its parameter builds the dict itself, so that skops alone can load the file, too. Many names of
+    features and labels are converted to arrays of strings for the same reason.
     """
     swapped: list[tuple[Any, Any]] = []
     renamed = []
@@ -349,7 +350,7 @@ def _words_as_arrays(estimator: Any) -> Iterator[None]:
 
 
 def _names_in(estimator: Any) -> list[tuple[Any, str, Any]]:
-    """The arrays of names that an estimator and its parts keep."""
+    """Arrays of names in an estimator and its parts."""
     return [
         (part, name, vars(part)[name])
         for part in parts_of(estimator)
@@ -359,12 +360,12 @@ def _names_in(estimator: Any) -> list[tuple[Any, str, Any]]:
 
 
 def _fits(name: Any) -> bool:
-    # numpy takes zeros at the end of a text for none
+    # numpy drops trailing null characters
     return isinstance(name, str) and len(name) < LONGEST_WORD and not name.endswith("\0")
 
 
 def _words_from_arrays(estimator: Any) -> None:
-    """The way back, so that a clone learns its own words."""
+    """Undo :func:`_words_as_arrays`, so that a clone learns its own words."""
     for part in _learned_words(estimator):
         if part.vocabulary is not None:
             part.vocabulary_ = {word: j for j, word in enumerate(part.vocabulary.tolist())}
@@ -374,46 +375,43 @@ def _words_from_arrays(estimator: Any) -> None:
             setattr(part, name, names.astype(object))
 
 
-def _looked_through(path: str, *, mapping: bool) -> tuple[dict[str, Any], bytes, list[Any]]:
-    """The text beside the estimator, the content of the file, and arrays that it has marks for."""
+def _audited(path: str, *, mapping: bool) -> tuple[dict[str, Any], bytes, list[Any]]:
+    """plurilabel.json, the content of the file, and the arrays that it has marks for."""
     with open(path, "rb") as stream:
         if mapping:
             about = _read_about(path, stream, mapping=True)
             return about, *mapped(stream)
-        content = stream.read()  # once: what is looked through is what is loaded
+        content = stream.read()  # once: what is audited is what is loaded
     if content[:1] == b"P":
         content = unpacked(content)
     return _read_about(path, io.BytesIO(content)), content, []
 
 
 def _read_about(path: str, stream: BinaryIO, *, mapping: bool = False) -> dict[str, Any]:
-    """The text beside the estimator, after a look at the shape of the file."""
+    """Read plurilabel.json, after a check of the archive."""
     if stream.read(1) == b"\x80":
         raise ModelFileError(
-            f"{path} is a pickle, which may run anything when it is loaded; "
-            "plurilabel loads only .skops files, which `plurilabel fit` writes"
+            f"{path} is a pickle, which can run arbitrary code; plurilabel only loads .skops "
+            "files, as written by `plurilabel fit`"
         )
     if mapping and is_packed(stream):
         raise ModelFileError(
             f"{path} is compressed and cannot be mapped: load it without mmap_mode, or save it "
-            "without compress"
+            "uncompressed"
         )
     if why_not := refused(stream):
-        raise ModelFileError(f"{path} is not loaded: {why_not}")
+        raise ModelFileError(f"{path} is rejected: {why_not}")
     with zipfile.ZipFile(stream) as archive:
         if _ABOUT not in archive.namelist():
-            raise ModelFileError(
-                f"{path} is not a model of plurilabel: it lacks {_ABOUT}, which "
-                "`plurilabel fit` writes"
-            )
+            raise ModelFileError(f"{path} is not a model of plurilabel: it has no {_ABOUT}")
         about = json.loads(archive.read(_ABOUT))
     if not isinstance(about, dict) or not _IN_ABOUT["versions"](about.get("versions")):
-        raise ModelFileError(f"{path} is broken: {_ABOUT} is not what `plurilabel fit` writes")
+        raise ModelFileError(f"{path} is damaged: {_ABOUT} is invalid")
     saved, found = str(about["versions"].get("plurilabel")), about.get("format")
     if found != FORMAT:
         raise ModelFileError(
-            f"{path} was saved by plurilabel {saved} in format {found}, and this version reads "
-            f"format {FORMAT}: install that version, or fit the model again"
+            f"{path} was saved by plurilabel {saved} in format {found}, but this version reads "
+            f"format {FORMAT}: install that version, or refit the model"
         )
     return about
 
@@ -422,7 +420,7 @@ def _read_about(path: str, stream: BinaryIO, *, mapping: bool = False) -> dict[s
 
 
 def _other_versions(saved: dict[str, str]) -> str:
-    """Versions that differ in their first or second number, of scikit-learn or plurilabel."""
+    """Versions of scikit-learn and plurilabel that differ in their first two numbers."""
     now = versions("skops")
     others = [
         f"{name} {saved[name]} (now {now[name]})"
@@ -434,17 +432,13 @@ def _other_versions(saved: dict[str, str]) -> str:
 
 def _why(error: Exception, saved: dict[str, str]) -> str:
     if others := _other_versions(saved):
-        return f"it was saved with {others}; install those versions, or fit it again"
-    return f"the file is broken ({_in_words(error)})"
+        return f"it was saved with {others}; install those versions, or refit the model"
+    text = " ".join(str(error).split())[:200]
+    return f"the file is damaged ({type(error).__name__}{': ' + text if text else ''})"
 
 
 def _why_strange(names: list[str], saved: dict[str, str]) -> str:
     others = _other_versions(saved)
     if others and all(name.startswith(("plurilabel.", "sklearn.")) for name in names):
-        return f"which is not known here, and was saved with {others}; fit the model again"
-    return "which no model of plurilabel needs and which could do harm"
-
-
-def _in_words(error: Exception) -> str:
-    text = " ".join(str(error).split())
-    return f"{type(error).__name__}{': ' + text[:200] if text else ''}"
+        return f"which is unknown here, and was saved with {others}; refit the model"
+    return "which no model of plurilabel needs and which could be harmful"

@@ -1,4 +1,4 @@
-"""Wrong and missing labels in a table, found by models that have not seen them."""
+"""Find wrong and missing labels in a table by cross-validation."""
 
 from __future__ import annotations
 
@@ -39,33 +39,33 @@ def find_issues(
     progress: Progress | None = None,
     **reading: Any,
 ) -> tuple[LabelIssues, list[str]]:
-    """Find labels of a table that are probably wrong, and labels that are probably missing.
+    """Find labels of a table that are probably wrong or missing.
 
-    A learner predicts each row after it has learned from the others
-    (:func:`plurilabel.inspection.find_label_issues`).
+    Each row is predicted by a learner that was not fitted on it; see
+    :func:`plurilabel.inspection.find_label_issues`.
 
     Parameters
     ----------
     data, labels, text, categorical, words, group, random_state, progress, **reading
         As for :func:`train`.
     learner : str or estimator, default=None
-        Must give probabilities. By default a logistic regression for each label, on scaled
-        numbers and words.
+        Must have ``predict_proba``. By default one logistic regression per label, on scaled
+        features.
     cv : int, default=5
-        Stratified folds.
+        Number of stratified folds.
     threshold : float, default=0.5
-        Labels with a quality below it are issues.
+        Labels with a lower quality are issues.
 
     Returns
     -------
     issues : LabelIssues
         The most doubtful first.
     instances : list of str
-        The rows as text, to show them.
+        The rows as text.
 
     See Also
     --------
-    plurilabel.evaluation.write_issues_report : A page to go through them.
+    plurilabel.evaluation.write_issues_report : A page to review the issues.
 
     Examples
     --------
@@ -81,10 +81,11 @@ def find_issues(
     (['long', 'missing'], 'length 0.9972, age 0.9808')
     """
     if reading.get("time") is not None:
-        raise ValueError("time= would sort the rows, whose numbers are reported: leave it out")
-    run = Training(None, 0, False, False, None, random_state, progress or (lambda _: None))
-    columns = {"text": text, "categorical": categorical}
-    run.read(data, labels, reading, columns=columns, words=words, rows=(group, None))
+        raise ValueError("time= is not supported, since it would change the row numbers")
+    kinds = {"text": text, "categorical": categorical}
+    progress = progress or (lambda _: None)
+    run = Training(progress, random_state, (group, None), words, kinds, reading)
+    run.read(data, labels)
     run.split()
     given = make_learner(learner) if isinstance(learner, str) else learner
     if given is None:
@@ -97,7 +98,7 @@ def find_issues(
     X, Y, q = run.X, run.Y, run.Y.shape[1]
     scores = np.tile(np.asarray(known_part(Y)[0].mean(axis=0)).ravel(), (Y.shape[0], 1))
     splits = splits_by(cv, X, Y, groups=run.groups)
-    with run.step(f"Learning in {len(splits)} folds"):
+    with run.step(f"Fitting in {len(splits)} folds"):
         for train, test in splits:
             model = fitted(clone(run.estimator), safe_indexing(X, train), Y[train])
             rows = safe_indexing(X, test)

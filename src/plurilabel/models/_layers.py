@@ -15,15 +15,15 @@ from sklearn.utils.validation import check_is_fitted
 from plurilabel.wrappers import ThresholdClassifier
 
 AROUND = (Pipeline, ThresholdClassifier, GridSearchCV)
-"""What a learner is put into."""
+"""Estimators that contain a learner."""
 
 
 def inside(estimator: Any) -> Any:
-    """The fitted estimator inside a search or a wrapper; None if it is neither."""
+    """The fitted estimator inside a search or wrapper; None for other estimators."""
     inner = getattr(estimator, "estimator_", getattr(estimator, "best_estimator_", None))
     if not hasattr(inner, "fit"):
         return None
-    try:  # a forest has an estimator_ as well, a pattern for its trees
+    try:  # the estimator_ of a forest is not fitted
         check_is_fitted(inner)
     except NotFittedError:
         return None
@@ -31,14 +31,14 @@ def inside(estimator: Any) -> Any:
 
 
 def layers(estimator: Any) -> Iterator[Any]:
-    """An estimator, what is inside it, and so on to the learner."""
+    """An estimator, the one inside it, and so on down to the learner."""
     while estimator is not None:
         yield estimator
         estimator = estimator[-1] if isinstance(estimator, Pipeline) else inside(estimator)
 
 
 def around(estimator: Any, learner: Any) -> Any:
-    """Shallow copies of what is around a learner, around another one."""
+    """Shallow copies of an estimator and its layers, with another learner."""
     if not isinstance(estimator, AROUND):
         return learner
     same = copy(estimator)
@@ -52,12 +52,12 @@ def around(estimator: Any, learner: Any) -> Any:
 
 
 def kept(estimator: Any, attribute: str) -> Iterator[Any]:
-    """Values of this attribute in the layers, from the outside in."""
+    """Values of an attribute of the layers, from the outside in."""
     return (getattr(part, attribute) for part in layers(estimator) if hasattr(part, attribute))
 
 
 def renamed(estimator: Any, names: Sequence[str]) -> Any:
-    """A shallow copy in which the learner has these label names: it may not have seen any."""
+    """A shallow copy whose learner has these label names."""
     same = copy(estimator)
     if len(getattr(same, "label_names_", ())) == len(names):
         same.label_names_ = np.array(list(names), dtype=object)

@@ -1,4 +1,4 @@
-"""A fitted estimator together with all that is needed to read new data for it."""
+"""A fitted estimator, with everything needed to read new data for it."""
 
 from __future__ import annotations
 
@@ -41,40 +41,41 @@ _SCORES_AT_ONCE = 5_000_000  # rows times labels
 
 
 def _if_scores_by(method: str) -> Any:
-    """Decorator: the method exists if the estimator has it."""
+    """Make a method available if the estimator has it."""
     return available_if(lambda model: hasattr(model.estimator, method))
 
 
 @dataclass(frozen=True, repr=False)
 class Model:
-    """A fitted estimator, the names of its labels, and how data are read for it.
+    """A fitted estimator, the names of its labels, and how to read data for it.
 
-    :meth:`predict` returns the names of the labels, :meth:`predict_proba` a data frame with the
-    labels as columns. The command line uses the same object.
+    :meth:`predict` returns label names, :meth:`predict_proba` a data frame with the labels as
+    columns. The command line and the service use the same object.
 
     Parameters
     ----------
     estimator : fitted classifier
-        For a model of tables, one whose first step is a :class:`~plurilabel.TableEncoder`.
+        A table model begins with a :class:`~plurilabel.TableEncoder`.
     label_names : sequence of str
     feature_names : sequence of str
-        The columns that the estimator takes: features, or the columns of a typed table.
+        Features, or columns of the table.
     labels : str or list of str, default=None
-        For a model of a table: the column of tags, or the label columns.
+        For a table model: the column of tags, or the label columns.
     tag_sep : str, default=None
-        What separates the tags of a cell.
+        Separator of the tags in a cell.
     sep : str, default=None
-        What separates the columns of a CSV file.
+        Column separator of CSV files.
     sparse_features : bool, default=False
-        Whether an estimator of arrays takes sparse rows; they are turned into what it takes.
+        Whether an estimator without an encoder was fitted on sparse rows.
     notes : dict, default={}
-        Anything else that is worth keeping, as JSON takes it.
+        Further information that can be written as JSON.
     versions : dict, default={}
-        Versions with which a model was saved.
+        Versions of the libraries with which the model was saved.
 
     See Also
     --------
-    save_model, load_model : To and from files: ``plurilabel.save`` and ``plurilabel.load``.
+    save_model, load_model : Save and load models; also ``plurilabel.save`` and
+        ``plurilabel.load``.
 
     Examples
     --------
@@ -95,7 +96,7 @@ class Model:
     0  1.0  1.0  0.0
     1  0.0  0.0  1.0
 
-    Any other fitted estimator becomes a model, too:
+    Any fitted estimator can be converted:
 
     >>> tree = MLDecisionTree().fit([[0.0], [1.0]], [["sun"], ["sea", "sun"]])
     >>> Model.of(tree)
@@ -122,18 +123,18 @@ class Model:
         label_names: Sequence[str] | None = None,
         feature_names: Sequence[str] | None = None,
     ) -> Self:
-        """A model of any fitted estimator.
+        """Convert a fitted estimator to a model.
 
         Parameters
         ----------
         estimator : fitted classifier, pipeline or search
-            Of a search, the best estimator is kept.
+            For a search, the best estimator is used.
         label_names : sequence of str, default=None
-            By default those that a learner of this library has kept: fit it on a data frame of
-            labels or on tags, or give the names here.
+            By default the names seen in ``fit``, for learners of this library that were fitted
+            on a data frame of labels or on tags.
         feature_names : sequence of str, default=None
-            By default the columns that it was fitted on, or ``x0, x1, ...``. None at all if it
-            takes texts, as a pipeline does that begins with a vectorizer.
+            By default the columns seen in ``fit``, or ``x0, x1, ...``; none for a pipeline that
+            begins with a vectorizer and takes texts.
 
         Returns
         -------
@@ -144,7 +145,7 @@ class Model:
         names, known = label_names, list(kept(estimator, "label_names_"))
         if names is None and not known:
             raise ValueError(
-                f"label_names must be given, since {type(estimator).__name__} does not keep them"
+                f"label_names must be given, since {type(estimator).__name__} does not store them"
             )
         if known:
             names = names_or_default(known[0] if names is None else names, len(known[0]))
@@ -177,13 +178,13 @@ class Model:
         Parameters
         ----------
         rows : data frame, list of records, array, path or Dataset
-            Whatever :meth:`read` takes. A frame may have its columns in any order, and others.
+            As for :meth:`read`: columns of a frame may be in any order; others are ignored.
 
         Returns
         -------
         list of tuple of str
-            For each row the names of its labels, in the order of ``label_names``. A model that
-            reads nothing but text has none for a text without a known word, and warns of it.
+            The labels of each row, in the order of ``label_names``. If a model has only columns of
+            text, texts without a known word get no labels, and a warning is issued.
         """
         read = self._read(rows)
         found = [labels for block in self._blocks(read.X) for labels in self.label_sets(block)]
@@ -193,7 +194,7 @@ class Model:
 
     @_if_scores_by("predict_proba")
     def predict_proba(self, rows: Any) -> Any:
-        """Probability of each label, for estimators that have it.
+        """Predict label probabilities.
 
         Parameters
         ----------
@@ -202,66 +203,41 @@ class Model:
         Returns
         -------
         pandas data frame of shape (n, q)
-            The labels are its columns; the index is that of the rows. NaN for a text without a
-            known word, where there is nothing but text.
+            Labels as columns, and the index of the rows. If a model has only columns of text,
+            texts without a known word get NaN.
         """
         return self._scores_frame(rows)
 
     @_if_scores_by("decision_function")
     def decision_function(self, rows: Any) -> Any:
-        """Score of each label, for estimators whose scores are not probabilities.
-
-        Parameters
-        ----------
-        rows : data frame, list of records, array, path or Dataset
-
-        Returns
-        -------
-        pandas data frame of shape (n, q)
-            As that of :meth:`predict_proba`.
-        """
+        """Label scores that are not probabilities, as :meth:`predict_proba` returns them."""
         return self._scores_frame(rows)
 
     def explain(
-        self,
-        rows: Any,
-        *,
-        feature_names: Sequence[str] | None = None,
-        reference: Any = None,
+        self, rows: Any, *, feature_names: Sequence[str] | None = None, reference: Any = None
     ) -> list[Any]:
-        """Explain what speaks for and against the labels of each row.
+        """Explain the scores of each row.
 
         Parameters
         ----------
         rows : data frame, list of records, array, path or Dataset
         feature_names, reference
-            As those of :func:`plurilabel.inspection.explain`.
+            As for :func:`plurilabel.inspection.explain`.
 
         Returns
         -------
         list
-            What ``explain`` of the learner inside returns, with the model's label names;
-            ``print`` shows an entry, or all.
+            One explanation per row, with the label names of the model; they can be printed.
         """
-        X = self._read(rows).X
-        return self.explanations(X, feature_names=feature_names, reference=reference)
+        return self.explanations(
+            self._read(rows).X, feature_names=feature_names, reference=reference
+        )
 
-    def explanations(
-        self,
-        X: Any,
-        *,
-        feature_names: Sequence[str] | None = None,
-        reference: Any = None,
-    ) -> list[Any]:
-        """Explanations, as from :meth:`explain`, for rows that :meth:`read` has read."""
+    def explanations(self, X: Any, **options: Any) -> list[Any]:
+        """Explain rows that :meth:`read` has read, with the options of :meth:`explain`."""
         named = renamed(self.estimator, self.label_names)
         with self._naming_text(X):
-            found = explain(
-                getattr(named, "best_estimator_", named),
-                X,
-                feature_names=feature_names,
-                reference=reference,
-            )
+            found = explain(getattr(named, "best_estimator_", named), X, **options)
         texts = self.texts_in(X)
         (words,) = texts.values() if len(texts) == 1 else [[None] * len(found)]
         return Explanations(
@@ -272,13 +248,12 @@ class Model:
         )
 
     def texts_in(self, X: Any) -> dict[str, list[str]]:
-        """The columns of text of rows that :meth:`read` has read."""
-        kinds = {} if self.encoder is None else io.column_kinds(self.encoder)
-        columns = [name for name, kind in kinds.items() if kind == "text" and hasattr(X, "iloc")]
-        return {name: X[name].fillna("").tolist() for name in columns}
+        """Columns of text, by name, of rows that :meth:`read` has read."""
+        names = self._columns("text") if hasattr(X, "iloc") else []
+        return {name: X[name].fillna("").tolist() for name in names}
 
     def label_sets(self, X: Any) -> list[tuple[str, ...]]:
-        """Label sets by name of rows that :meth:`read` has read."""
+        """Predict the label sets of rows that :meth:`read` has read."""
         with self._naming_text(X):
             Z = self.estimator.predict(X)
         if np.ndim(Z) == 1 and not sparse.issparse(Z):
@@ -299,15 +274,15 @@ class Model:
         if S.shape[1] == 1 and q == 2:  # two classes: positive for the second
             S = np.hstack([-S, S])
         if S.shape[1] != q:
-            raise ValueError(f"the model names {q} labels, but there are scores of {S.shape[1]}")
+            raise ValueError(f"the model has {q} label names, but {S.shape[1]} columns of scores")
         return S
 
     @property
     def threshold(self) -> float | None:
-        """The score above which any label is predicted.
+        """The score above which labels are predicted.
 
-        None if a strategy decides otherwise: by a threshold for each label, by whole label sets,
-        or with at least one label for each row.
+        None if there is no single threshold: with one per label, with a strategy that predicts
+        whole label sets, or if each row gets at least one label.
         """
         strategy, nonempty = self._strategy()
         if strategy is not None:
@@ -317,7 +292,7 @@ class Model:
         return CUTS.get(next(methods, ""))
 
     def labels_of(self, scores: Any) -> Any:
-        """0/1 matrix (n, q) by the strategy that decides on scores; None if there is none."""
+        """Labels (n, q) that the threshold strategy predicts from scores; None without one."""
         strategy, nonempty = self._strategy()
         if strategy is None:
             return None
@@ -325,7 +300,7 @@ class Model:
         return never_empty(labels, scores) if nonempty else labels
 
     def _strategy(self) -> tuple[ThresholdStrategy | None, bool]:
-        """The fitted strategy that decides on label sets, if any, and whether none is empty."""
+        """The fitted threshold strategy, if any, and whether each row gets at least one label."""
         for part in layers(self.estimator):
             for name in ("strategy_", "cut_"):  # of ThresholdClassifier and AutoClassifier
                 if isinstance(found := getattr(part, name, None), ThresholdStrategy):
@@ -333,14 +308,13 @@ class Model:
         return None, False
 
     def _naming_text(self, X: Any) -> AbstractContextManager[None]:
-        """Errors about text in a column of numbers name it: a user's own frame is not typed."""
-        kinds = {} if self.encoder is None else io.column_kinds(self.encoder)
-        return naming_text(X, [n for n, kind in kinds.items() if kind == "numbers"] or None)
+        """Name the column in errors about text among numbers: user's frames are not typed."""
+        return naming_text(X, self._columns("numbers") or None)
 
     def trained_on(self, rows: ModelRows) -> bool:
-        """Whether the model was trained on these rows, which :meth:`read` has read with labels.
+        """Whether the model was trained on more than half of these rows.
 
-        It is enough if it was trained on more than half of them.
+        The rows must have been read with labels by :meth:`read`.
         """
         about = self.notes.get("data", {})
         same = about.get("digest") == rows_digest(rows.X, rows.Y)
@@ -359,7 +333,7 @@ class Model:
         return pd.DataFrame(S, index=index, columns=list(self.label_names))
 
     def _read(self, rows: Any) -> ModelRows:
-        """Rows to predict; remarks about them become warnings."""
+        """Read rows to predict, and issue remarks as warnings."""
         read = self.read(rows)
         for remark in read.remarks:
             warnings.warn(remark, stacklevel=4)
@@ -379,16 +353,16 @@ class Model:
         per_label: bool = False,
         report: str | os.PathLike[str] | None = None,
     ) -> tuple[metrics.Evaluation, dict[str, Any] | None]:
-        """Measures on rows that :meth:`read` has read with labels.
+        """Evaluate the model on rows that :meth:`read` has read with labels.
 
         Parameters
         ----------
         rows : ModelRows
-            If they have a published test part, only that is used.
+            Only the published test part is used if there is one.
         per_label : bool, default=False
-            Whether the counts and measures of each label are returned, too.
+            Whether to return the counts and measures of each label as well.
         report : path, default=None
-            Write an HTML page here: :func:`plurilabel.evaluation.write_model_report`.
+            HTML file to write: see :func:`plurilabel.evaluation.write_model_report`.
 
         Returns
         -------
@@ -402,9 +376,7 @@ class Model:
         labels = self.estimator.predict(X)
         table = metrics.per_label(Y, scores, labels, self.label_names) if per_label else None
         if report is not None:
-            kinds = {} if self.encoder is None else io.column_kinds(self.encoder)
-            texts = [name for name, kind in kinds.items() if kind == "text"]
-            names, shown = self.label_names, row_texts(X, texts)
+            names, shown = self.label_names, row_texts(X, self._columns("text"))
             title = f"Evaluation of {type(self.learner).__name__}"
             about: Any = {"title": title, "label_names": names, "instances": shown}
             write_model_report(report, Y, scores, labels, rows=rows.test, **about)
@@ -420,26 +392,27 @@ class Model:
         sep: str | None = None,
         embeddings: str | os.PathLike[str] | Any = None,
         empty_labels: Literal["unknown", "absent"] | None = None,
+        soft: bool = False,
         sheet: str | None = None,
     ) -> ModelRows:
-        """Read rows as the estimator takes them.
+        """Read rows for the estimator.
 
         Parameters
         ----------
         source : path, Dataset, data frame, list of records, array or sparse matrix
-            Files in any format that :func:`plurilabel.io.read` knows. Their columns are found by
-            name, whatever their order; others are left out. Those of arrays and of LIBSVM and
-            extreme classification files have no names and are taken in their order. A model of
-            texts takes a list or a column of them.
+            Files may have any format of :func:`plurilabel.io.read`. Columns are matched by name,
+            and others are ignored; arrays, LIBSVM and extreme classification files have no names
+            and are read in order. A model of texts takes a list or a column of texts.
         with_labels : bool, default=False
-            Whether the true labels are there and wanted. Without it they may be missing.
+            Whether to read the true labels, which may otherwise be missing.
         sep : str, default=None
-            What separates the columns of a CSV file; by default what was given for the first
-            file, or what the file shows.
+            Column separator of a CSV file; by default that of the training file, or detected.
         embeddings : path or ndarray, default=None
-            Ready-made vectors of the rows of a table, if the model was learned with such.
+            Precomputed vectors of the rows, for a model that was trained with such.
         empty_labels : {"unknown", "absent"}, default=None
-            What an empty cell of a label column means, as for :func:`plurilabel.io.read_table`.
+            Meaning of an empty cell in a label column, as for :func:`plurilabel.io.read_table`.
+        soft : bool, default=False
+            Whether labels may be probabilities, as for :func:`plurilabel.io.read_table`.
         sheet : str, default=None
             Name of the sheet of an Excel file.
 
@@ -454,12 +427,13 @@ class Model:
             sep=sep,
             embeddings=embeddings,
             empty_labels=empty_labels,
+            soft=soft,
             sheet=sheet,
         )
 
     @property
     def encoder(self) -> TableEncoder | None:
-        """The fitted encoder with which a model of tables begins; None for a model of arrays."""
+        """The fitted encoder of a table model; None for other models."""
         part = self.estimator
         while part is not None and not isinstance(part, TableEncoder):
             if isinstance(part, Pipeline):
@@ -469,26 +443,46 @@ class Model:
         return part
 
     @property
+    def kinds(self) -> dict[str, str]:
+        """Kinds of the columns, by name: numbers, categories, dates or text."""
+        if self.encoder is not None:
+            return io.column_kinds(self.encoder)
+        return dict.fromkeys(map(str, self.feature_names), "numbers")
+
+    def _columns(self, kind: str) -> list[str]:
+        """Columns of a kind, of a table model."""
+        kinds = {} if self.encoder is None else self.kinds
+        return [name for name, other in kinds.items() if other == kind]
+
+    @property
     def learner(self) -> Any:
-        """The learner inside the pipelines, cuts and searches around it."""
+        """The learner inside pipelines, thresholds and searches."""
         return next(part for part in layers(self.estimator) if not isinstance(part, AROUND))
 
     def encoded(self, X: Any) -> Any:
-        """Rows that :meth:`read` has read, as the learner inside takes them."""
-        for part in layers(self.estimator):
-            if isinstance(part, Pipeline) and len(part) > 1:
-                X = part[:-1].transform(X)
-            elif not isinstance(part, AROUND):
-                return part.encoder_.transform(X) if hasattr(part, "encoder_") else X
+        """Transform rows that :meth:`read` has read to the input of the learner."""
+        for step in self.steps:
+            X = step.transform(X)
         return X
 
+    @property
+    def steps(self) -> list[Any]:
+        """The fitted transformers before the learner, the first one first."""
+        found = []
+        for part in layers(self.estimator):
+            if isinstance(part, Pipeline) and len(part) > 1:
+                found.append(part[:-1])
+            elif not isinstance(part, AROUND):
+                return [*found, part.encoder_] if hasattr(part, "encoder_") else found
+        return found
+
     def with_learner(self, learner: Any) -> Self:
-        """The same model around another fitted learner; this one stays as it is."""
+        """A copy of the model with another fitted learner."""
         return replace(self, estimator=around(self.estimator, learner))
 
 
 def scores_or_none(estimator: Any, X: Any, q: int) -> Any:
-    """Scores (n, q), or None from an estimator that only predicts."""
+    """Scores (n, q), or None if the estimator has none."""
     if not (hasattr(estimator, "predict_proba") or hasattr(estimator, "decision_function")):
         return None
     return metrics.label_scores(estimator, X, n_labels=q)

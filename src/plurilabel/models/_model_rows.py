@@ -1,4 +1,4 @@
-"""Rows for a model: files, tables, records and arrays as its estimator takes them."""
+"""Read files, tables, records and arrays as rows for a model."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from plurilabel.io.shared import (
     as_table,
     formats,
     is_texts,
+    table_module,
     unseen_categories,
     without_known_words,
 )
@@ -38,18 +39,17 @@ class ModelRows(NamedTuple):
     Attributes
     ----------
     X : ndarray, csr_array or pandas data frame of n rows
-        What the estimator takes.
+        Input of the estimator.
     Y : ndarray or csr_array of shape (n, q), or None
-        None unless they were asked for.
+        Labels, if they were read.
     frame : pandas data frame or None
-        The table from which they come, for a table.
+        The original table.
     remarks : list of str
-        What a user should know about these rows.
+        Remarks for the user, such as values that were not seen in training.
     test : ndarray of int or None
-        The rows of the published test part, for a standard dataset that has one.
+        Rows of the published test part of a standard dataset.
     unknown : ndarray of bool of shape (n,), or None
-        For a model of nothing but text: rows without a word that it knows, about which it can
-        say nothing.
+        For a model with only columns of text: rows without a known word, which it cannot predict.
     """
 
     X: Any
@@ -63,22 +63,20 @@ class ModelRows(NamedTuple):
 def read_rows(
     model: Model, source: Any, *, with_labels: bool, embeddings: Any, **options: Any
 ) -> ModelRows:
-    """Read rows for a model, as :meth:`Model.read` describes it."""
+    """Read rows for a model: see :meth:`Model.read`."""
     if isinstance(source, list | tuple) and source and isinstance(source[0], Mapping):
-        source = _records(source)
+        source = table_module("pandas").DataFrame(list(source))
     elif model.encoder is not None and len(model.feature_names) == 1 and is_texts(source):
         source = as_table(source, model.feature_names).frame
     if not with_labels and (given := _as_given(model, source)) is not None:
         return given
-    kinds = dict.fromkeys(model.feature_names, "numbers")
-    if model.encoder is not None:
-        kinds = io.column_kinds(model.encoder)
+    kinds = model.kinds
     data, by_position = _dataset(model, source)
     if data is None:
         table = _further(model, source, kinds, with_labels, embeddings=embeddings, **options)
         rows, names = ModelRows(table.X, table.Y, table.frame, []), tuple(table.label_names)
     elif embeddings is not None:
-        raise ValueError("embeddings are for the rows of a table")
+        raise ValueError("embeddings can only be given for the rows of a table")
     else:
         X = _features(model, data, by_position) if model.encoder is None else _typed(data, kinds)
         rows, names = ModelRows(X, data.Y, None, [], data.test), tuple(data.label_names)
@@ -87,14 +85,12 @@ def read_rows(
         return rows._replace(Y=None)
     Y, strange = _labels(model, rows.Y, names, by_position)
     if strange:
-        rows.remarks.append(
-            f"labels that the model does not know are left out: {_quoted(strange)}"
-        )
+        rows.remarks.append(f"labels unknown to the model are ignored: {_quoted(strange)}")
     return rows._replace(Y=Y)
 
 
 def _as_in_training(model: Model, rows: ModelRows, kinds: dict[str, str]) -> ModelRows:
-    """Features dense or sparse as in training; for a table, remarks about new values."""
+    """Make features dense or sparse as in training; for a table, add remarks on new values."""
     if model.encoder is None:
         X = sparse.csr_array(rows.X) if model.sparse_features else dense(rows.X)
         return rows._replace(X=_array(X, len(model.feature_names), _names_in(model)))
@@ -102,24 +98,16 @@ def _as_in_training(model: Model, rows: ModelRows, kinds: dict[str, str]) -> Mod
     return rows._replace(remarks=[*_unseen(model.encoder, rows.X), *remarks], unknown=unknown)
 
 
-def _records(rows: Sequence[Mapping[str, Any]]) -> Any:
-    import pandas as pd
-
-    return pd.DataFrame(list(rows))
-
-
 # rows in memory -------------------------------------------------------------------------------
 
 
 def _as_given(model: Model, source: Any) -> ModelRows | None:
-    """Rows in memory that the estimator takes as they are; None for what has to be read."""
+    """Rows in memory that the estimator can take as they are; None for other sources."""
     has_names = hasattr(source, "columns")
     is_read = isinstance(source, str | os.PathLike | Dataset)
     if not len(model.feature_names):  # texts, or whatever its first step takes
         if has_names or is_read:
-            raise ValueError(
-                "the model takes a column of texts, not a table: give it frame[column]"
-            )
+            raise ValueError("the model takes a column of texts, not a table: pass frame[column]")
         frame = source.to_frame("text") if hasattr(source, "to_frame") else None
         return ModelRows(source, None, frame, [])
     if is_read:
@@ -127,39 +115,36 @@ def _as_given(model: Model, source: Any) -> ModelRows | None:
     names = _names_in(model)
     if not has_names:
         return ModelRows(_array(source, len(model.feature_names), names), None, None, [])
-    # typed as in training if that was a table; a user's own frame is as it was in fit
+    # the model of a table types columns as in training; a user's own frame is used as in fit
     as_in_fit = names and model.labels is None and model.encoder is None
     return _frame(source, names) if as_in_fit else None
 
 
 def _frame(source: Any, names: list[str]) -> ModelRows:
-    """The model's columns of a user's own data frame."""
+    """Select the model's columns of a user's data frame."""
     source = source if hasattr(source, "iloc") else source.to_pandas()
     if missing := [name for name in names if name not in set(source.columns)]:
         raise ValueError(
-            f"the rows lack {len(missing)} of the model's {len(names)} columns: {_quoted(missing)}"
+            f"missing columns: {_quoted(missing)} ({len(missing)} of the model's {len(names)})"
         )
     return ModelRows(source[names], None, source, [])
 
 
 def _names_in(model: Model) -> list[str]:
-    """Names of the features, if the estimator was fitted with them."""
+    """Names of the features, if the estimator was fitted on a data frame."""
     return [str(name) for name in getattr(model.estimator, "feature_names_in_", ())]
 
 
 def _array(source: Any, d: int, names: list[str]) -> Any:
-    """An array of d features; as a data frame if the estimator knows their names."""
+    """Check an array of d features; a data frame if the estimator was fitted on one."""
     X = source if sparse.issparse(source) or isinstance(source, Bags) else np.asarray(source)
     if len(X.shape) < 2 or X.shape[-1] != d:
         raise ValueError(
-            f"the rows must have the model's {counted(d, 'feature')}, got an array of shape "
-            f"{X.shape}"
+            f"expected {counted(d, 'feature')}, as in training, got an array of shape {X.shape}"
         )
     if not names or isinstance(X, Bags):
         return X
-    import pandas as pd
-
-    return pd.DataFrame(dense(X), columns=names)
+    return table_module("pandas").DataFrame(dense(X), columns=names)
 
 
 # files, tables and datasets -------------------------------------------------------------------
@@ -168,7 +153,7 @@ def _array(source: Any, d: int, names: list[str]) -> Any:
 def _further(
     model: Model, source: Any, kinds: dict[str, str], with_labels: bool, **options: Any
 ) -> io.FurtherRows:
-    """A table, typed as in training."""
+    """Read a table, typed as in training."""
     options["sep"] = options["sep"] or model.sep
     table = io.read_further(
         source,
@@ -183,7 +168,7 @@ def _further(
 
 
 def _dataset(model: Model, source: Any) -> tuple[Dataset | None, bool]:
-    """A source that is not a table, and whether its columns have no names."""
+    """The dataset of a source, None for a table, and whether its columns have no names."""
     if isinstance(source, Dataset):
         return source, False
     is_path = isinstance(source, str | os.PathLike)
@@ -195,10 +180,8 @@ def _dataset(model: Model, source: Any) -> tuple[Dataset | None, bool]:
 
 
 def _typed(data: Dataset, kinds: dict[str, str]) -> Any:
-    """Rows of a dataset for a model of tables."""
-    import pandas as pd
-
-    frame = pd.DataFrame(dense(data.X), columns=list(data.feature_names))
+    """Rows of a dataset for a table model."""
+    frame = table_module("pandas").DataFrame(dense(data.X), columns=list(data.feature_names))
     return io.read_further(frame, kinds).X
 
 
@@ -206,11 +189,11 @@ def _features(model: Model, data: Dataset, by_position: bool) -> Matrix:
     names, d = tuple(model.feature_names), len(model.feature_names)
     if by_position and names == default_feature_names(d):
         if data.X.shape[1] != d:
-            raise ValueError(f"the rows must have the model's {d} features, got {data.X.shape[1]}")
+            raise ValueError(f"expected {d} features, as in training, got {data.X.shape[1]}")
         return data.X
     if missing := sorted(set(names).difference(data.feature_names)):
         raise ValueError(
-            f"the rows lack {len(missing)} of the model's {d} features: {_quoted(missing)}"
+            f"missing features: {_quoted(missing)} ({len(missing)} of the model's {d})"
         )
     return _columns_by_name(data.X, data.feature_names, names)
 
@@ -218,25 +201,25 @@ def _features(model: Model, data: Dataset, by_position: bool) -> Matrix:
 def _labels(
     model: Model, Y: Any, names: Sequence[str], by_position: bool
 ) -> tuple[Matrix, list[str]]:
-    """Columns of Y in the model's order, zeros for absent ones; and names of the others."""
+    """Columns of Y in the order of the model, 0 for absent ones; and names of the others."""
     q = len(model.label_names)
     if by_position:
         if Y.shape[1] != q:
-            raise ValueError(f"the rows must have the model's {q} labels, got {Y.shape[1]}")
+            raise ValueError(f"expected {q} labels, as in training, got {Y.shape[1]}")
         return Y, []
     if not names:
-        raise ValueError(f"the rows must have the true labels, {_quoted(model.label_names)}")
+        raise ValueError(f"the true labels are missing: {_quoted(model.label_names)}")
     strange = [name for name in names if name not in set(model.label_names)]
     if len(strange) == len(names):
         raise ValueError(
-            f"none of the labels {_quoted(names)} is one of the model's, "
+            f"none of the labels {_quoted(names)} is a label of the model, "
             f"{_quoted(model.label_names)}"
         )
     return _columns_by_name(Y, names, model.label_names), strange
 
 
 def _columns_by_name(M: Any, names: Sequence[str], wanted: Sequence[str]) -> Any:
-    """The columns of M that are wanted, zeros for those that it does not have."""
+    """Columns of M by name, 0 for missing ones."""
     if tuple(names) == tuple(wanted):
         return M
     place = {name: j for j, name in enumerate(names)}
@@ -254,7 +237,7 @@ def _columns_by_name(M: Any, names: Sequence[str], wanted: Sequence[str]) -> Any
 
 
 def row_texts(X: Any, texts: Any) -> list[str] | None:
-    """Rows of a table as text: its columns of text, or all of them; None for other data."""
+    """Rows of a table as text: columns of text if there are any; None for other data."""
     if not hasattr(X, "iloc"):
         return None
     if texts:
@@ -283,7 +266,7 @@ def _unseen(encoder: io.TableEncoder, X: Any) -> list[str]:
 def _unknown_words(
     encoder: io.TableEncoder, X: Any, kinds: dict[str, str]
 ) -> tuple[NDArray[np.bool_] | None, list[str]]:
-    """Rows without a known word, if there is nothing but text; and a remark about such rows."""
+    """Rows without a known word, for a model with only text; and a remark about them."""
     rows = without_known_words(encoder, X)
     if rows is None:
         return None, []
@@ -294,8 +277,8 @@ def _unknown_words(
         return (rows if alone else None), []
     which = ", ".join(f"{place:,}" for place in places[:5]) + ", ..." * (len(places) > 5)
     what = f"{counted(len(places), 'row')} ({which}) {'has' if len(places) == 1 else 'have'}"
-    other = "predictions use the other columns only"
-    then = "the model can say nothing about them" if alone else other
+    then = "predictions use only the other columns"
+    then = "the model cannot predict them" if alone else then
     return (rows if alone else None), [f"{what} no known word in {_quoted(columns)}: {then}"]
 
 
@@ -307,25 +290,25 @@ def _quoted(names: Sequence[str]) -> str:
 
 
 def rows_digest(X: Any, Y: Any) -> str:
-    """Digest of rows and their labels, independent of the index types of sparse ones."""
+    """Digest of rows and labels, independent of the index types of sparse matrices."""
     return digest_of(*(part for matrix in (X, Y) for part in _canonical(matrix)))
 
 
 def row_marks(X: Any) -> list[int]:
-    """The smallest hashes of rows, by which a part of these is recognised, too."""
+    """The smallest hashes of rows, from which a subset of the rows can be recognized."""
     return np.unique(_row_hashes(X))[:MOST_MARKS].tolist()
 
 
 def share_seen(X: Any, marks: Sequence[int]) -> float:
-    """Share of the rows that are among those of which these are the marks, estimated."""
+    """Estimated share of the rows that are among those with these marks."""
     known, hashes = np.asarray(marks, dtype=np.uint64), _row_hashes(X)
-    if len(known) == MOST_MARKS:  # there may be others, with larger hashes
+    if len(known) == MOST_MARKS:  # rows with larger hashes have no mark
         hashes = hashes[hashes <= known[-1]]
     return float(np.isin(hashes, known).mean()) if len(hashes) and len(known) else 0.0
 
 
 def _row_hashes(X: Any) -> NDArray[np.uint64]:
-    """A hash for each row, below 2**53, so that JSON can hold it; none for bags."""
+    """A hash of each row, below 2**53 for JSON; none for bags."""
     if is_texts(X):
         X = as_table(X).frame
     if isinstance(X, Bags) or X.ndim != 2:

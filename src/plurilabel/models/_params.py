@@ -1,10 +1,10 @@
 """Checks of parameters in a model file: none may name a file, a command, code or a pattern.
 
-scikit-learn trusts its parameters: a ``Pipeline`` unpickles what it finds in its ``memory``, a
-vectorizer opens the files that it is given with ``input="filename"``, and a regular expression can
-run for hours. So the rule is to refuse: text must be one of the words that the class itself lists,
-its default, or text of a parameter that is known to take plain names (``_TEXT``). Functions are
-refused everywhere, but for ufuncs as the ``func`` of a ``FunctionTransformer``.
+scikit-learn trusts its parameters: a ``Pipeline`` unpickles the content of its ``memory``, a
+vectorizer with ``input="filename"`` opens files, and a regular expression can run for hours. So
+text is rejected unless it is an option that the class lists, the default, or the value of a
+parameter that is known to take plain names (``_TEXT``). Functions are rejected except for ufuncs
+as the ``func`` of a ``FunctionTransformer``.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from plurilabel._core.compat import option_words, validate_parameter_constraints
 from plurilabel._core.roster import estimators, find_estimator
 from plurilabel._core.words import shortened
 
-# a run of one kind of character, whole words or not: found in a time that grows with the text
+# runs of one kind of character, which are matched in linear time
 _ONE = r"(?:\\[wSd]|\[[\w-]+\])"
 _TOKENS = (
     rf"(?:\(\?u\))?(?:\\b{_ONE}{{1,9}}(?:\+|\{{\d,\d?\}})?\\b|{_ONE}{{1,9}}(?:\+|\{{\d,\}})?)"
@@ -43,7 +43,7 @@ def _is_any(_text: str) -> bool:
 
 
 _TEXT: dict[str, Callable[[str], bool]] = {
-    # names of steps, columns, categories and words: looked up, compared and shown
+    # names of steps, columns, categories and words, which are only compared and shown
     **dict.fromkeys(
         (
             "categorical", "categorical_features", "categories", "class_weight", "classes",
@@ -61,29 +61,28 @@ _TEXT: dict[str, Callable[[str], bool]] = {
     ),
     "device": _is(r"auto|cpu|mps|cuda(?::\d{1,3})?"),
     "dtype": _is(r"float(?:16|32|64)|u?int(?:8|16|32|64)|bool|object"),
-    # of an encoder of text: looked up below the working directory or the cache of models, and
-    # never downloaded
+    # text encoders: found below the working directory or in the cache of models, not downloaded
     "model": _is(r"\w[\w.-]{0,95}(?:/\w[\w.-]{0,95})?"),
     "encoding": _is(r"utf-?8(?:-sig)?|ascii|latin-?1|cp125\d|iso-?8859-\d{1,2}"),
     "threshold": _is(r"(?:[\d.]{1,20}\s*\*\s*)?(?:mean|median)"),
     "token_pattern": _is(_TOKENS),
 }  # fmt: skip
-"""Parameters with text that is not one of the options of its class, and what it may be."""
+"""Parameters that take text other than options of the class, and which text."""
 
 _NEVER = {"input": ("filename", "file")}
-"""Options that lead to files."""
+"""Options that open files."""
 
 _RESET = {"cache": None, "memory": None}
-"""Parameters that no answer depends on, and their values in a model that was loaded."""
+"""Parameters that do not affect predictions, and their values in a loaded model."""
 
 _GRIDS = ("param_grid", "param_distributions")
-"""Values that a search gives to other parameters when it is fitted again."""
+"""Parameters of searches that set other parameters."""
 
 
 def make_safe(part: Any) -> None:
-    """Set parameters of a part of a loaded model that no answer depends on to safe values.
+    """Set parameters that do not affect predictions to safe values.
 
-    Caches are unpickled, or written. Jobs take memory: there are at most as many as cores.
+    Caches would be unpickled or written. Jobs take memory: at most one per core is allowed.
     """
     if not isinstance(part, BaseEstimator):
         return
@@ -96,7 +95,7 @@ def make_safe(part: Any) -> None:
 
 
 def check_parameters(part: Any) -> None:
-    """Raise a ValueError if a parameter of an estimator is not one that a model file may have."""
+    """Raise a ValueError if a parameter has a value that a model file must not contain."""
     owner: Any = type(part)
     held = vars(part)
     given = {name: held[name] for name in _parameters(owner) if name in held}
@@ -106,34 +105,30 @@ def check_parameters(part: Any) -> None:
     for name, value in given.items():
         for text in _refused(owner, name, value):
             raise ValueError(
-                f"{name} of a {owner.__name__} cannot be {shortened(text)} in a model file: it "
-                "could name files, code or patterns; set another, such as the default, and save "
-                "the model again"
+                f"{name} of a {owner.__name__} cannot be {shortened(text)} in a model file, since "
+                "it could name files, code or patterns; use another value, such as the default"
             )
 
 
 def check_attributes(part: Any) -> None:
-    """Raise a ValueError if an object holds something under the name of one of its methods."""
+    """Raise a ValueError if an attribute replaces a method."""
     owner: Any = type(part)
     for name in getattr(part, "__dict__", {}):
         if name in _methods(owner):
-            raise ValueError(f"{name} of a {owner.__name__} must be its method")
+            raise ValueError(f"{name} of a {owner.__name__} must be a method")
 
 
 def check_callable(part: Any) -> None:
-    """Raise a ValueError for a class or function that nothing in a model file may call.
-
-    Types of numbers and text are data, and ufuncs compute numbers.
-    """
+    """Raise a ValueError for classes and functions, but not for ufuncs and scalar types."""
     if isinstance(part, type) and issubclass(part, np.generic | int | float | str | bool):
         return
     if isinstance(part, type) or (inspect.isroutine(part) and not isinstance(part, np.ufunc)):
-        raise ValueError(f"{part!r} cannot be in a model file: it could be called")
+        raise ValueError(f"{part!r} is not allowed in a model file: it could be called")
 
 
 @cache
 def _methods(owner: Any) -> frozenset[str]:
-    """Names of the methods of a class, those that it has under some conditions as well."""
+    """Names of the methods of a class, including conditional ones."""
     found = {name: value for each in reversed(owner.__mro__) for name, value in vars(each).items()}
     return frozenset(
         name
@@ -144,13 +139,13 @@ def _methods(owner: Any) -> frozenset[str]:
 
 @cache
 def _parameters(owner: Any) -> dict[str, Any]:
-    """Names of the parameters of a class, and their defaults."""
+    """Parameters of a class, and their defaults."""
     signature = inspect.signature(owner.__init__).parameters
     return {name: entry.default for name, entry in signature.items() if name != "self"}
 
 
 def _refused(owner: Any, name: str, value: Any) -> Iterator[str]:
-    """What of a parameter is refused, in words: text and functions."""
+    """Describe the text and functions of a parameter that are rejected."""
     if name in _RESET:
         return
     default = _parameters(owner)[name]
@@ -174,7 +169,7 @@ def _is_function_here(owner: Any, name: str, function: Any) -> bool:
 
 
 def _leaves(value: Any) -> Iterator[Any]:
-    """All text and functions in a value; keys of dicts are names."""
+    """All text and functions in a value; keys of dicts are ignored."""
     todo, seen = [value], set()
     while todo:
         entry = todo.pop()
@@ -191,7 +186,7 @@ def _leaves(value: Any) -> Iterator[Any]:
 
 
 def _refused_in_grid(grids: Any) -> Iterator[str]:
-    """Text in a grid that no class lists as an option of a parameter of this name."""
+    """Text in a grid that no class lists as an option of that parameter."""
     for grid in grids if isinstance(grids, list | tuple) else [grids]:
         for name, values in grid.items() if isinstance(grid, dict) else [("", grid)]:
             last = str(name).rpartition("__")[2]
@@ -203,7 +198,7 @@ def _refused_in_grid(grids: Any) -> Iterator[str]:
 
 @cache
 def _options(name: str) -> frozenset[str]:
-    """Words that any estimator lists as options of a parameter of this name."""
+    """Options that any estimator lists for a parameter."""
     classes = [found for _, found in all_estimators()]
     classes += [find_estimator(each) for each in estimators()]
     lists = (getattr(found, "_parameter_constraints", {}).get(name, ()) for found in classes)

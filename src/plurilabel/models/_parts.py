@@ -1,4 +1,4 @@
-"""Learners on Dask in a folder: a file for each block of instances, written where the block is."""
+"""Save learners on Dask to a folder, with a file for each block of instances."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ _DENSE, _SPARSE = ".npy", ".npz"
 def save_parts(learner: DaskLazyClassifier, folder: str | os.PathLike[str]) -> None:
     """Save a fitted learner on Dask to a folder, with a file for each block of its instances.
 
-    The workers write the blocks, so that the folder must be one that all of them see. Each file
-    appears whole or not at all, and ``parts.json`` comes last: a folder without it is not a
-    learner. Needs skops: ``pip install plurilabel[cli]``.
+    The workers write the blocks, so that all of them must see the folder. Each file is written
+    atomically, ``parts.json`` last: a folder without it is not a learner. Needs skops: ``pip
+    install plurilabel[cli]``.
 
     Parameters
     ----------
     learner : DaskLazyClassifier
         Fitted.
     folder : str or path
-        Made if needed; it must not hold a learner already.
+        Created if necessary; it must not contain a learner.
 
     See Also
     --------
-    load_parts : The way back.
+    load_parts : Load the learner.
 
     Examples
     --------
@@ -65,7 +65,7 @@ def save_parts(learner: DaskLazyClassifier, folder: str | os.PathLike[str]) -> N
     place = Path(folder)
     place.mkdir(parents=True, exist_ok=True)
     if (place / _ABOUT).exists():
-        raise FileExistsError(f"{place} holds a learner already; choose another folder")
+        raise FileExistsError(f"{place} already contains a learner; choose another folder")
     index = learner.index_
     write = dask.delayed(_write)
     stems = [os.fspath(place.absolute() / _stem(i)) for i in range(len(index.blocks_.parts))]
@@ -83,15 +83,15 @@ def save_parts(learner: DaskLazyClassifier, folder: str | os.PathLike[str]) -> N
 
 
 def load_parts(folder: str | os.PathLike[str]) -> DaskLazyClassifier:
-    """Load a learner that :func:`~plurilabel.models.save_parts` saved.
+    """Load a learner saved by :func:`~plurilabel.models.save_parts`.
 
-    The instances stay in their files; the workers read a block when they need it. The files are
-    checked for their sizes, and the learner as by :func:`~plurilabel.models.load_model`.
+    The instances stay in their files; the workers read blocks when they need them. The sizes of
+    the files are checked, and the learner as by :func:`~plurilabel.models.load_model`.
 
     Parameters
     ----------
     folder : str or path
-        One that all workers see.
+        Must be visible to all workers.
 
     Returns
     -------
@@ -100,7 +100,7 @@ def load_parts(folder: str | os.PathLike[str]) -> DaskLazyClassifier:
     Raises
     ------
     ModelFileError
-        If the folder does not hold a whole learner.
+        If the folder does not contain a complete learner.
     """
     dask = import_dask("load_parts")
     place = Path(folder).absolute()
@@ -113,7 +113,7 @@ def load_parts(folder: str | os.PathLike[str]) -> DaskLazyClassifier:
             raise ModelFileError(f"{place / name} cannot be read: {error}") from None
         if shape != (size, width):
             raise ModelFileError(
-                f"{place / name} must hold an array of shape {(size, width)}, got {shape}"
+                f"{place / name} must be an array of shape {(size, width)}, got {shape}"
             )
     read = dask.delayed(_read)
     blocks = RowBlocks([read(os.fspath(place / name)) for name in names], sizes, width)
@@ -123,7 +123,7 @@ def load_parts(folder: str | os.PathLike[str]) -> DaskLazyClassifier:
     except ModelFileError:
         raise
     except (AttributeError, FileNotFoundError, TypeError, ValueError) as error:
-        raise ModelFileError(f"{place} does not hold a learner in parts: {error}") from None
+        raise ModelFileError(f"{place} does not contain a learner: {error}") from None
 
 
 def _read_about(place: Path) -> dict[str, Any]:
@@ -131,22 +131,19 @@ def _read_about(place: Path) -> dict[str, Any]:
         about = json.loads((place / _ABOUT).read_bytes())
     except (FileNotFoundError, NotADirectoryError):
         raise ModelFileError(
-            f"{place} has no {_ABOUT}: it is not a learner in parts, or saving was not finished"
+            f"{place} has no {_ABOUT}: it is not a saved learner, or saving was not finished"
         ) from None
     except (ValueError, RecursionError) as error:
-        raise ModelFileError(f"{place / _ABOUT} is broken: {error}") from None
-
+        raise ModelFileError(f"{place / _ABOUT} is damaged: {error}") from None
     if not isinstance(about, dict) or about.get("format") != FORMAT:
         raise ModelFileError(f"{place / _ABOUT} is not of format {FORMAT}")
-    if not _lists_blocks(
-        **{name: about.get(name) for name in ("sizes", "files", "width", "rows")}
-    ):
-        raise ModelFileError(f"{place / _ABOUT} is broken: it does not list blocks of instances")
+    if not _lists_blocks(*(about.get(name) for name in ("sizes", "files", "width", "rows"))):
+        raise ModelFileError(f"{place / _ABOUT} is damaged: it does not list blocks of instances")
     return about
 
 
 def _lists_blocks(sizes: Any, files: Any, width: Any, rows: Any) -> bool:
-    """Whether these are the sizes and names of blocks that :func:`save_parts` writes."""
+    """Whether these are sizes and names of blocks."""
     if not isinstance(sizes, list) or not sizes:
         return False
     counts = [*sizes, width, *([] if rows is None else [rows])]
@@ -190,5 +187,5 @@ def _read(path: str) -> Any:
     if path.endswith(_DENSE):
         return np.load(path, allow_pickle=False)
     block = sparse.csr_array(sparse.load_npz(path))
-    block.check_format(full_check=True)  # indices that are not there would be read all the same
+    block.check_format(full_check=True)  # indices are not checked when they are used
     return block

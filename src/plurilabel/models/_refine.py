@@ -1,4 +1,4 @@
-"""A trained model, refined on further rows: calibrated, or with a guarantee."""
+"""Calibrate a trained model, or add a guarantee, on further rows."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ GUARANTEES = {
     "labels": "each label is found in {good:.0%} of the rows that have it",
     "discoveries": "at most {alpha:.0%} of the predicted labels are wrong, on average over rows",
 }
-"""What can be guaranteed, in words."""
+"""Descriptions of the guarantees."""
 
 
 def calibrate(model: Model, rows: Any, *, method: str = "sigmoid") -> Model:
-    """Calibrate the probabilities of a model on rows that it has not seen.
+    """Calibrate the probabilities of a model on rows that it was not trained on.
 
-    The model stays as it is; the result has :class:`~plurilabel.CalibratedClassifier` around its
-    estimator, and predicts the labels with a probability above 0.5.
+    The result wraps the estimator in a :class:`~plurilabel.CalibratedClassifier`, and predicts the
+    labels with a probability above 0.5. The model itself is not changed.
 
     Parameters
     ----------
     model : Model
-        Without a guarantee, which the new cut would break: calibrate first, then guarantee.
-    rows : what :meth:`Model.read` takes, with labels; or ModelRows
-        Of a dataset with a published split, the test part.
+        Without a guarantee, which calibration would break: calibrate first.
+    rows : any source of :meth:`Model.read` with labels, or ModelRows
+        If a dataset has a published split, the test part is used.
     method : {"sigmoid", "beta", "temperature", "isotonic", "auto"}, default="sigmoid"
         As in :class:`~plurilabel.CalibratedClassifier`.
 
@@ -53,8 +53,8 @@ def calibrate(model: Model, rows: Any, *, method: str = "sigmoid") -> Model:
     """
     if "guarantee" in _checked(model).notes:
         raise ValueError(
-            "model must have no guarantee, since calibration would break it: calibrate first, "
-            f"then guarantee; got one of {model.notes['guarantee']['kind']!r}"
+            f"the model has a guarantee ({model.notes['guarantee']['kind']!r}), which calibration "
+            "would break: calibrate first"
         )
     wrapper = CalibratedClassifier(model.estimator, method, cv="prefit")
     return _refined(model, rows, wrapper, {"calibrated": method, "threshold": None})
@@ -68,23 +68,23 @@ def guarantee(
     alpha: float = 0.1,
     delta: float | None = None,
 ) -> Model:
-    """Let a model predict label sets with a guarantee, learned from rows that it has not seen.
+    """Add a guarantee to the label sets of a model, from rows that it was not trained on.
 
-    The scores stay as they are. The guarantee is for new rows that are like the given ones.
+    The scores do not change. The guarantee holds for new rows from the same distribution.
 
     Parameters
     ----------
     model : Model
-    rows : what :meth:`Model.read` takes, with labels; or ModelRows
+    rows : any source of :meth:`Model.read` with labels, or ModelRows
     kind : {"recall", "subset", "misses", "labels", "discoveries"}, default="recall"
         The first three are the risks of :class:`~plurilabel.RiskControl`; "labels" is
         :class:`~plurilabel.LabelCoverage`, "discoveries"
         :class:`~plurilabel.FalseDiscoveryControl`.
     alpha : float, default=0.1
-        The highest risk.
+        The largest acceptable risk.
     delta : float, default=None
-        The probability that the risk is higher nevertheless. By default 0.1 for "discoveries",
-        while the first three control the mean risk only. Not for "labels".
+        Probability that the risk is larger. By default 0.1 for "discoveries", while the first
+        three control only the mean risk. Not for "labels".
 
     Returns
     -------
@@ -115,7 +115,7 @@ def guarantee(
     wrapper = ThresholdClassifier(_checked(model).estimator, strategy, cv="prefit")
     words = GUARANTEES[kind].format(alpha=alpha, good=1 - alpha)
     if delta is not None:
-        words += f"; that fails with a probability of at most {delta:.0%}"
+        words += f", with a probability of at least {1 - delta:.0%}"
     about = {"kind": kind, "alpha": alpha, "words": words}
     return _refined(model, rows, wrapper, {"guarantee": about, "threshold": kind})
 
@@ -123,18 +123,16 @@ def guarantee(
 def _checked(model: Any) -> Model:
     if not isinstance(model, Model):
         raise TypeError(
-            f"model must be a Model, got {type(model).__name__}; Model.of(estimator) makes one"
+            f"model must be a Model, got {type(model).__name__}; use Model.of(estimator)"
         )
     return model
 
 
 def _refined(model: Model, rows: Any, wrapper: Any, notes: dict[str, Any]) -> Model:
-    """The model with a wrapper around its estimator, fitted on rows that it has not seen."""
+    """Wrap the estimator of a model in a wrapper fitted on new rows."""
     read = rows if isinstance(rows, ModelRows) else model.read(rows, with_labels=True)
     if model.trained_on(read):
-        raise ValueError(
-            "the model was trained on these very rows; give it rows that it has not seen"
-        )
+        raise ValueError("the model was trained on these rows; use other rows")
     X, Y = read.X, cast(Any, read.Y)
     if read.test is not None:
         X, Y = safe_indexing(X, read.test), safe_indexing(Y, read.test)

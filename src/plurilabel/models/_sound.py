@@ -1,10 +1,9 @@
-"""Checks after a model file is built: numbers that compiled code follows unchecked.
+"""Checks of a loaded model: indices that compiled code uses without bounds checks.
 
-scikit-learn's trees, for instance, are arrays of nodes that name other nodes, features and rows by
-number. Where they were fitted these numbers are right; in a file that was made to do harm they
-could point anywhere in memory. The same holds for sparse matrices and support vectors. What the
-library's own learners hold is declared by their classes, in ``_fitted``. An estimator whose
-compiled code cannot be checked here is refused.
+scikit-learn's trees, for instance, are arrays of nodes with the indices of other nodes, features
+and rows. In a manipulated file they could point anywhere in memory, and so could those of sparse
+matrices and support vectors. The attributes of plurilabel's learners are declared by their
+classes, in ``_fitted``. An estimator whose compiled code cannot be checked is rejected.
 """
 
 from __future__ import annotations
@@ -22,9 +21,9 @@ from plurilabel._core.fitted import check_fitted, check_sparse
 from plurilabel.models._params import check_attributes, check_callable, check_parameters
 
 CHECKED = ("1.6", "1.9")
-"""The oldest and the newest scikit-learn with which checks of its private arrays are tested."""
+"""Oldest and newest version of scikit-learn for which checks of private arrays are tested."""
 
-# by module, or by module and class: run by compiled code that trusts what it gets
+# modules whose compiled code trusts its input
 _REFUSED = (
     "sklearn.cluster.",
     "sklearn.decomposition._dict_learning.",
@@ -39,13 +38,13 @@ _NODES = "sklearn.tree._tree.Tree"
 
 
 def check_sound(estimator: Any) -> None:
-    """Raise a ValueError if anything in an estimator leads out of its arrays."""
+    """Raise a ValueError if anything in an estimator has indices out of bounds."""
     for part in parts_of(estimator):
         name = _name(part)
         if name.startswith(_REFUSED):
             raise ValueError(
-                f"a {name} cannot be in a model file: it is run by compiled code that trusts "
-                "its numbers, and nothing here can check them"
+                f"{name} is not allowed in a model file: the input of its compiled code cannot "
+                "be checked"
             )
         check_callable(part)
         check_attributes(part)
@@ -56,11 +55,11 @@ def check_sound(estimator: Any) -> None:
         elif name.startswith("plurilabel."):
             check_fitted(part)
         elif not _is_sound(part, name):
-            raise ValueError(f"a {type(part).__name__} in it leads out of its arrays")
+            raise ValueError(f"{type(part).__name__} has indices out of bounds")
 
 
 def unchecked(estimator: Any, version: str = sklearn.__version__) -> str | None:
-    """A part whose private arrays a scikit-learn newer than was tested may read otherwise."""
+    """A part whose private arrays may have changed in an untested version of scikit-learn."""
     if _minor(version) <= _minor(CHECKED[-1]):
         return None
     names = (_name(part) for part in parts_of(estimator))
@@ -73,7 +72,7 @@ def _minor(version: str) -> tuple[int, ...]:
 
 
 def parts_of(root: Any) -> Iterator[Any]:
-    """Every object that can be reached, once."""
+    """All reachable objects, each once."""
     todo, seen = [root], set()
     while todo:
         part = todo.pop()
@@ -99,11 +98,11 @@ def _checked(check: Callable[[Any], None], part: Any) -> None:
     try:
         check(part)
     except ValueError as error:
-        raise ValueError(f"a {type(part).__name__} in it must be {error}") from None
+        raise ValueError(f"{type(part).__name__} must be {error}") from None
 
 
 def _is_sound(part: Any, name: str) -> bool:
-    """Whether a part of scikit-learn is; those that numpy runs alone always are."""
+    """Check a part of scikit-learn; numpy checks bounds itself."""
     for start, check in _CHECKS.items():
         if name.startswith(start):
             return check(part)
@@ -130,13 +129,13 @@ def _are_below(values: Any, limit: int) -> bool:
 
 
 def _words_are_sound(part: Any) -> bool:
-    """Whether words, names or labels have the columns of a matrix as their places."""
+    """Whether words, names or labels are mapped to the columns of a matrix."""
     places = (vars(part).get(name) or {} for name in ("vocabulary_", "_cached_dict"))
     return all(set(each.values()) == set(range(len(each))) for each in places)
 
 
 def _one_hot_is_sound(encoder: Any) -> bool:
-    """Whether each category has its place among the columns that the encoder makes."""
+    """Whether each category is mapped to a column of the output."""
     if "categories_" not in vars(encoder):
         return True
     drops = encoder._drop_idx_after_grouping
@@ -149,7 +148,7 @@ def _one_hot_is_sound(encoder: Any) -> bool:
             codes = codes - (codes > drops[j])
         if not _are_below(codes, width):
             return False
-        # those of numbers are found by bisection
+        # numbers are found by bisection
         if values.dtype != object and (values[1:] <= values[:-1]).any():
             return False
     return True
@@ -159,7 +158,7 @@ def _one_hot_is_sound(encoder: Any) -> bool:
 
 
 def _lead_on(left: Any, right: Any, inner: Any) -> bool:
-    """Whether each inner node has its children among the nodes that come after it."""
+    """Whether the children of each inner node come after it."""
     at = np.flatnonzero(inner)
     return all(
         bool(((child[at] > at) & (child[at] < len(child))).all())
@@ -180,7 +179,7 @@ def _tree_is_sound(part: Any) -> bool:
 
 
 def _takes(tree: Any, owner: Any) -> bool:
-    """Whether a tree looks at as many features as its owner lets through, for all outputs."""
+    """Whether a tree has as many features as its owner checks, and all outputs."""
     nodes = vars(tree).get("tree_")
     sizes = vars(owner).get("n_features_in_"), vars(tree).get("n_outputs_")
     return _name(nodes) == _NODES and (nodes.n_features, nodes.n_outputs) == sizes
@@ -195,7 +194,7 @@ def _boosted_is_sound(part: Any) -> bool:
     held = vars(part)
     if "estimators_" not in held:
         return True
-    # each column of trees adds to a column of the scores, in place: there must be as many
+    # each column of trees adds to a column of the scores, in place
     _, n_columns = np.shape(held["estimators_"])
     first = held.get("init_")
     prior: Any = getattr(first, "class_prior_", None)
@@ -217,12 +216,12 @@ def _histogram_is_sound(part: Any) -> bool:
         nodes = predictor.nodes[predictor.nodes["is_leaf"] == 0]
         if not _are_below(nodes["feature_idx"], part.n_features_in_):
             return False
-        if nodes["is_categorical"].any():  # these need a function, which no model file may hold
+        if nodes["is_categorical"].any():  # they need a function, which is not allowed
             return False
     return True
 
 
-# neighbours -----------------------------------------------------------------------------------
+# nearest neighbors ----------------------------------------------------------------------------
 
 
 def _search_tree_is_sound(part: Any) -> bool:
@@ -242,7 +241,7 @@ def _search_tree_is_sound(part: Any) -> bool:
     )
 
 
-def _neighbours_are_sound(part: Any) -> bool:
+def _neighbors_are_sound(part: Any) -> bool:
     held = vars(part)
     if "_fit_X" not in held:
         return True
@@ -267,7 +266,7 @@ def _neighbours_are_sound(part: Any) -> bool:
 
 
 def _support_vectors_are_sound(part: Any) -> bool:
-    """Whether libsvm's arrays have the sizes that it takes for granted."""
+    """Whether libsvm's arrays have consistent sizes."""
     held = vars(part)
     if "support_vectors_" not in held:
         return True
@@ -292,23 +291,23 @@ def _support_vectors_are_sound(part: Any) -> bool:
 
 
 def _vectors_fit(held: dict[str, Any], n_vectors: int, n_classes: int, d: int) -> bool:
-    """Whether the support vectors and their coefficients have the sizes of each other."""
+    """Whether the sizes of support vectors and coefficients match."""
     coef: Any = held.get("_dual_coef_")
     vectors, sizes = held["support_vectors_"], (n_classes - 1, n_vectors)
     precomputed = held.get("kernel") == "precomputed"
-    if held.get("_sparse"):  # the stored numbers are taken as they are: none may be left out
+    if held.get("_sparse"):  # stored numbers are used as they are: none may be missing
         if precomputed or not (sparse.issparse(coef) and sparse.issparse(vectors)):
             return False
         whole = coef.shape == sizes and coef.nnz == sizes[0] * sizes[1]
         return bool(whole and vectors.shape == (n_vectors, d))
-    # with a precomputed kernel, the rows are known by their numbers alone
+    # with a precomputed kernel, only the indices of the rows are used
     shape = (None, None) if precomputed else (n_vectors, d)
     return _is_array(vectors, shape, "f") and _is_array(coef, sizes, "f")
 
 
 def _pairs_fit(held: dict[str, Any], n_pairs: int) -> bool:
     """Whether there is a number for each pair of classes."""
-    # read wherever probabilities are asked for; the parameter says so before scikit-learn 1.9
+    # used for probabilities; before scikit-learn 1.9, the parameter enables them
     asked = any(
         held.get(name, False) not in (False, "deprecated")
         for name in ("_effective_probability", "probability")
@@ -327,7 +326,7 @@ _PLACES = {"MT19937": ("pos", 624), "Philox": ("buffer_pos", 4)}
 
 
 def _generator_is_sound(part: Any) -> bool:
-    """Whether the place in a generator's block of numbers is in the block; numpy does not look."""
+    """Whether the position of a generator is inside its block, which numpy does not check."""
     if isinstance(part, np.random.RandomState):
         state: Any = part.get_state(legacy=False)
     elif isinstance(part, np.random.Generator):
@@ -351,8 +350,8 @@ _CHECKS: dict[str, Callable[[Any], bool]] = {
     "sklearn.ensemble._hist_gradient_boosting.predictor.": _predictor_is_sound,
     "sklearn.neighbors._kd_tree.": _search_tree_is_sound,
     "sklearn.neighbors._ball_tree.": _search_tree_is_sound,
-    "sklearn.neighbors.": _neighbours_are_sound,
+    "sklearn.neighbors.": _neighbors_are_sound,
     "sklearn.svm._classes.": _support_vectors_are_sound,
     "numpy.random.": _generator_is_sound,
 }
-"""By the start of a class's full name; the first that fits."""
+"""Checks by the beginning of the full class name; the first match is used."""

@@ -1,4 +1,4 @@
-"""Training: from data to a model that reads raw tables, for Python and the command line alike."""
+"""Train a model on any data, for Python and the command line."""
 
 from __future__ import annotations
 
@@ -24,15 +24,11 @@ from plurilabel._core.names import refuse_one_label
 from plurilabel._core.unknown import UnknownLabels, known_part
 from plurilabel._core.words import counted
 from plurilabel.evaluation import write_model_report
-from plurilabel.io.shared import (
-    imputer,
-    is_dense,
-    kinds_text,
-    uncentred,
-)
+from plurilabel.io.shared import imputer, is_dense, kinds_text, uncentred
 from plurilabel.learners import learner_text, make_learner, set_seeds
 from plurilabel.learners.extreme import LabelTree, OneVsAllLinear
 from plurilabel.learners.lazy import MLkNN
+from plurilabel.learners.neural import MLFastText
 from plurilabel.learners.shared import wrapped
 from plurilabel.model_selection.shared import held_out_rows
 from plurilabel.models._model import Model, scores_or_none
@@ -45,6 +41,7 @@ from plurilabel.models._train_data import (
     column_notes,
     dense_if_small,
     guessed,
+    is_large_file,
     label_notes,
     read_data,
     text_columns,
@@ -55,9 +52,11 @@ from plurilabel.models.onnx import not_exportable
 from plurilabel.thresholds import get_strategy
 from plurilabel.wrappers import AutoClassifier, ThresholdClassifier
 
-FOLDS = 3  # out-of-fold scores for a threshold: each fold is one more fit
-MOST_MODELS = 5000  # labels: up to this, many texts get a linear model for each
-MOST_COMPARED = 2.5e7  # rows times labels: up to this, learners are compared
+FOLDS = 3  # for the out-of-fold scores of a threshold
+MOST_MODELS = 5000  # labels up to which large sparse data get a linear model per label
+MOST_LINEAR = 3e8  # rows times labels up to which many texts get the more accurate linear models
+MOST_COMPARED = 2.5e7  # rows times labels up to which learners are compared
+NOT_CENTERED = "Note: StandardScaler does not center, since the features are sparse"
 
 
 def train(
@@ -83,70 +82,69 @@ def train(
     report: str | os.PathLike[str] | None = None,
     **reading: Any,
 ) -> Model:
-    """Train a model on a table, a dataset or arrays, and measure it on held-out rows.
+    """Train a model on a table, a dataset or arrays, and evaluate it on held-out rows.
 
-    This is what ``plurilabel fit`` runs: the same data and options give the same model. Columns
-    of a table are encoded inside the model, so that it takes rows as they are in the table.
+    ``plurilabel fit`` calls this function: the same data and options give the same model. The
+    model includes the encoding of columns, so that it takes raw tables.
 
     Parameters
     ----------
     data : path or paths, data frame, Dataset, sequence of n texts, or matrix of shape (n, d)
-        Files in any format that :func:`plurilabel.io.read` knows, the name of a standard dataset
-        such as ``"yeast"``, a table in memory, or features.
+        Files in any format of :func:`plurilabel.io.read`, the name of a standard dataset such as
+        ``"yeast"``, a table in memory, or features.
     labels : str, sequence of str, int, or matrix of shape (n, q), default=None
         For a file or a data frame: the column of tags or the label columns, as for
         :func:`plurilabel.io.read`. For features in memory: the 0/1 label matrix, as an array, a
         sparse matrix or a data frame.
     text, categorical : str or sequence of str, default=None
-        Columns of a table that are text, or categories, whatever they look like.
+        Columns of text and of categories, where they are not detected.
     words : transformer, default=None
-        What turns a column of text into features: an encoder such as
-        :class:`~plurilabel.StaticEncoder`, or what :func:`plurilabel.io.word_features` makes.
+        Encodes columns of text: an encoder such as :class:`~plurilabel.StaticEncoder`, or the
+        result of :func:`plurilabel.io.word_features`.
     learner : str or estimator, default=None
-        A learner, a pipeline or a grid search, or text as :func:`plurilabel.learners.make_learner`
-        takes it. Missing values are filled in, but features are only scaled if it does so. By
-        default an :class:`~plurilabel.AutoClassifier`, which tries many learners.
+        A learner, pipeline or grid search, or a specification for
+        :func:`plurilabel.learners.make_learner`. Missing values are imputed, but features are
+        only scaled if the learner does so. By default an :class:`~plurilabel.AutoClassifier`,
+        which tries many learners.
     measure : str, default="micro_f1"
         The measure that the default learner optimizes.
     threshold : str, default=None
-        How scores become label sets: a name in :func:`plurilabel.thresholds.strategy_names`, or
-        "none" for the learner's own threshold. By default the best one for ``measure``, and
-        "none" with ``learner``.
+        Threshold strategy: a name in :func:`plurilabel.thresholds.strategy_names`, or "none" for
+        the learner's own threshold. By default the best one for ``measure``, and "none" with
+        ``learner``.
     holdout : float, default=None
-        Share of the rows to measure the model on; 0 for none. By default the published test part
-        of a dataset that has one, or 0.2.
+        Share of the rows to evaluate the model on; 0 for none. By default the published test
+        part of a dataset that has one, or 0.2.
     refit : bool, default=True
-        Whether the model is finally fitted on all rows, or only on those not held out.
+        Whether to refit the model on all rows after the evaluation.
     quick : bool, default=False
-        Whether to save time: the default learner tries nearest neighbours and linear models
-        only, candidates are compared on 1,000 rows in 3 folds, and thresholds are learned in 2
-        folds.
+        Whether to save time: the default learner tries only nearest neighbors and linear models,
+        candidates are compared on 1,000 rows in 3 folds, and thresholds are tuned in 2 folds.
     time_limit : float, default=None
-        Seconds. No further learner or candidate is tried when most of them are used up, and the
-        final fit is skipped if there is no time left for it. A fit that has begun is finished.
+        Seconds. No further learner or candidate is tried when most of the time is used up, and
+        the refit is skipped if there is no time left for it. Fits are not interrupted.
     random_state : int, default=0
         Seed of splits and learners.
     scheduler : str, default=None
-        Read files in blocks and learn on Dask: the address of a cluster, or "threads". For
+        Read files in blocks and fit on Dask: the address of a cluster, or "threads". For
         :class:`~plurilabel.MLkNN` and the other lazy learners.
     exportable : bool, default=False
-        Whether to choose only among learners that :func:`to_onnx` can export; a ``learner``,
-        ``words`` or ``threshold`` that it cannot is an error before any work.
+        Whether to choose only among learners that :func:`to_onnx` can export. A ``learner``,
+        ``words`` or ``threshold`` that it cannot export is an error.
     progress : callable, default=None
-        Called with a :class:`TrainingEvent` for every step; ``print`` will do.
+        Called with a :class:`TrainingEvent` for every step, for example ``print``.
     group : str or array-like of shape (n,), default=None
-        What rows belong to, such as a patient: the column of a table, which is then not a
-        feature, or a value for each row. Rows of one group stay together wherever rows are held
-        out.
+        The group of each row, such as a patient: a column of the table, which is then not a
+        feature, or one value per row. Groups are never split when rows are held out.
     time : str or array-like of shape (n,), default=None
-        When rows were recorded, as dates or numbers: the column of a table, which is then not a
-        feature, or a value for each row. Models are measured on later rows than they learn from.
+        The time of each row, as dates or numbers: a column of the table, which is then not a
+        feature, or one value per row. Models are evaluated on later rows than they are fitted on.
     report : path, default=None
-        An HTML page about the held-out rows is written here:
+        HTML file to write about the held-out rows: see
         :func:`plurilabel.evaluation.write_model_report`. Not with ``holdout=0``.
     **reading : dict
-        Further options for reading a file or a data frame: ``features``, ``drop``, ``tag_sep``,
-        ``embeddings`` and so on, as for :func:`plurilabel.io.read_table`.
+        Further options for reading a file or a data frame, such as ``features``, ``drop``,
+        ``tag_sep`` and ``embeddings``: see :func:`plurilabel.io.read_table`.
 
     Returns
     -------
@@ -156,7 +154,7 @@ def train(
 
     See Also
     --------
-    save_model : Write the model to a file.
+    save_model : Save the model to a file.
 
     Examples
     --------
@@ -174,68 +172,80 @@ def train(
     >>> model.notes["held_out"]["rows"]
     10
     """
-    metrics.get_scorer(measure)  # errors before any work is done
+    metrics.get_scorer(measure)  # fail before any work is done
     if report is not None:
         check_report(report, holdout)
-    kind: Any = Training
-    rows = {"rows": (group, time)} if scheduler is None else {}
-    if scheduler is not None:
-        from plurilabel.models._train_blocks import BlockTraining as kind
-
-        reading |= {"scheduler": scheduler, "group": group, "time": time}
-    training = kind(
-        threshold, holdout, refit, quick, time_limit, random_state, progress or (lambda _: None)
-    )
-    training.exportable, training.report = exportable, report
     if exportable:
         _check_exportable(learner, words, threshold)
-    model: Model = training.run(
-        data,
-        labels,
-        learner,
-        measure,
-        columns={"text": text, "categorical": categorical},
+    kind: Any = Training
+    given_kinds, rows, blocks = {"text": text, "categorical": categorical}, (group, time), None
+    if scheduler is not None:
+        from plurilabel.models._train_blocks import BlockTraining as kind
+    elif report is None and is_large_file(data):
+        from plurilabel.models._train_texts import TextTraining, text_blocks
+
+        blocks = text_blocks(data, labels, {**given_kinds, **reading}, words, rows)
+        kind = kind if blocks is None else TextTraining
+    training: Training = kind(
+        threshold=threshold,
+        holdout=holdout,
+        refit=refit,
+        quick=quick,
+        time_limit=time_limit,
+        random_state=random_state,
+        progress=progress or (lambda _: None),
+        exportable=exportable,
+        report=report,
+        scheduler=scheduler,
+        found=blocks,
         words=words,
+        given_kinds=given_kinds,
+        rows=rows,
         reading=reading,
-        **rows,
     )
-    return model
+    return training.run(data, labels, learner, measure)
 
 
 @dataclass(eq=False)
 class Training(Reporting):
-    """One run of :func:`train`.
+    """A run of :func:`train`.
 
     Attributes
     ----------
     data : Dataset
-        X is a data frame of typed columns if it comes from a table.
-    X, Y : rows to learn from
+        For a table, X is a data frame of typed columns.
+    X, Y : training rows
     test : ndarray of int or None
-        Rows held out to measure on.
+        Held-out rows.
     notes : dict
-        What the model will remember about its training.
+        Notes of the model.
     """
 
-    threshold: str | None
-    holdout: float | None
-    refit: bool
-    quick: bool
-    time_limit: float | None
-    random_state: int
     progress: Progress
-
+    random_state: int
+    rows: tuple[Any, Any]  # group and time
+    words: Any
+    given_kinds: dict[str, Any]  # columns of text and of categories
+    reading: dict[str, Any]  # options for reading
+    threshold: str | None = None
+    holdout: float | None = 0
+    refit: bool = False
+    quick: bool = False
+    time_limit: float | None = None
     exportable: bool = False
+    report: Any = None  # path of the report on held-out rows
+    scheduler: str | None = None
+
     automatic: AutoClassifier | None = None
     columns: Any = None  # names of the label columns, for a table
-    how: str = "nothing held out, as asked"
+    how: str = "no rows held out"
     test: Any = None
-    groups: Any = None  # of the rows to learn from
+    groups: Any = None  # of the training rows
     measures: Any = field(default_factory=dict)
     guessing: Any = field(default_factory=dict)
     notes: dict[str, Any] = field(default_factory=dict)
     nonempty: bool = False
-    report: Any = None  # where to write a page about the held-out rows
+    found: Any = None  # the blocks of a large file
     prefix: str = ""  # of the learner's parameters in the estimator
     started: float = field(default_factory=monotonic)
 
@@ -244,52 +254,55 @@ class Training(Reporting):
         """The threshold strategy; None for the learner's own or the automatic choice."""
         return None if self.threshold == "none" else self.threshold
 
-    def run(
-        self, data: Any, labels: Any, learner: Any, measure: str, *, reading: Any, **table: Any
-    ) -> Model:
-        """Read, split, prepare, fit, measure, fit again."""
+    def run(self, data: Any, labels: Any, learner: Any, measure: str) -> Model:
+        """Read, split, prepare, fit, evaluate and refit."""
         given = make_learner(learner) if isinstance(learner, str) else learner
         refuse_one_label(given)
-        self.read(data, labels, reading, **table)
+        self.read(data, labels)
         self.split()
         if given is None:
             threshold = self.prepare_automatic(measure)
         else:
             if isinstance(learner, str):
-                self.tell("plan", f"Learner: {learner}, as asked")
+                self.tell("plan", f"Learner: {learner}")
             given = clone(given)
             set_seeds(given, self.random_state)
             threshold = self.prepare(given)
         if threshold:
-            self.tell("plan", f"Cut of scores into label sets: {threshold}")
+            self.tell("plan", f"Threshold: {threshold}")
         if self.has_missing():
-            self.tell("plan", "Missing values: filled with the median of their column")
+            self.tell("plan", "Missing values: replaced by the median of the column")
         self.fit()
         learned = given if given is not None else self.estimator
         if self.automatic is not None:
-            learned = clone(self.automatic).set_params(encoder=None)  # the columns are told apart
+            learned = clone(self.automatic).set_params(encoder=None)
         self.notes.setdefault("learner", learner_text(learned))
-        found = self.model(rows_digest(self.data.X, self.data.Y), sep=reading.get("sep"))
-        found.notes["data"]["marks"] = row_marks(self.data.X)
+        found = self.model(self.digest(), sep=self.reading.get("sep"))
+        found.notes["data"]["marks"] = self.marks()
         return found
+
+    def digest(self) -> str:
+        """Digest of all rows and their labels."""
+        return rows_digest(self.data.X, self.data.Y)
+
+    def marks(self) -> list[int]:
+        """Hashes by which some of the rows are recognised."""
+        return row_marks(self.data.X)
 
     # data -------------------------------------------------------------------------------------
 
-    def read(
-        self, data: Any, labels: Any, reading: Any, *, columns: Any, words: Any, rows: Any
-    ) -> None:
-        """Read the data and tell what they are."""
-        self.words = words
+    def read(self, data: Any, labels: Any) -> None:
+        """Read the data and describe them."""
         what = data if isinstance(data, str | os.PathLike) else "data"
         what = counted(len(data), "file") if are_paths(data) else what
         with self.step(f"Reading {what}"):
-            self.data = data = read_data(data, labels, columns, reading, rows)
+            self.data = data = read_data(data, labels, self.given_kinds, self.reading, self.rows)
         self.texts = text_columns(data)
-        if words is not None and not self.texts:
-            raise ValueError("words is for columns of text, got none; name them with text=[...]")
+        if self.words is not None and not self.texts:
+            raise ValueError("words needs columns of text, got none; name them with text=[...]")
         if data.has_bags:
             raise ValueError(
-                f"{data.name or 'data'} holds bags of instances: see plurilabel.bags for learners"
+                f"{data.name or 'data'} has bags of instances: see plurilabel.bags for learners"
             )
         self.is_table, self.is_sparse = hasattr(data.X, "iloc"), sparse.issparse(data.X)
         if self.is_table and are_names(labels):
@@ -310,7 +323,7 @@ class Training(Reporting):
         return f"{counted(X.shape[1], 'column')} ({kinds_text(self.data.kinds)})"
 
     def has_sparse_features(self) -> bool:
-        """Whether learners get sparse features: those of words, but not of vectors of texts."""
+        """Whether learners get sparse features, as from words but not from vectors of texts."""
         return self.is_sparse or bool(self.texts and not is_dense(self.words))
 
     def has_missing(self) -> bool:
@@ -322,7 +335,7 @@ class Training(Reporting):
         return any(X[name].isna().any() for name, kind in kinds if kind in ("numbers", "dates"))
 
     def split(self) -> None:
-        """Hold out the published test part, or a share of the rows: random, or the last ones."""
+        """Hold out the published test part, or a share of the rows, random or the last."""
         data, n = self.data, self.data.Y.shape[0]
         train: Any = np.arange(n)
         published = data.train is not None and data.groups is None and not data.ordered
@@ -340,22 +353,22 @@ class Training(Reporting):
         self.X, self.Y = safe_indexing(data.X, train), dense_if_small(data.Y[train])
         self.groups = None if data.groups is None else data.groups[train]
         if self.report is not None and self.test is None:
-            self.tell("note", f"Note: no report is written, with {self.how}")
+            self.tell("note", f"Note: no report is written: {self.how}")
 
     def folds(self, number: int) -> Any:
-        """Folds for ``cv``; those of rows in the order of time are tested on later ones."""
+        """Value of ``cv``; rows in the order of time are tested on later ones."""
         return TimeSeriesSplit(number) if self.data.ordered else number
 
     def share(self, n: int) -> float:
         """Share of n rows to hold out."""
         share = 0.2 if self.holdout is None else self.holdout
         if share > 0 and n < FEWEST_HELD_OUT:
-            self.how = f"nothing held out of only {counted(n, 'row')}"
+            self.how = f"no rows held out, since there are only {n}"
             return 0.0
         return share
 
     def encoder(self, numbers: Any) -> Any:
-        """An encoder that turns the table into numbers, not fitted; None for other data."""
+        """An unfitted encoder of the table; None for other data."""
         if not self.is_table:
             return None
         return io.TableEncoder(
@@ -368,17 +381,14 @@ class Training(Reporting):
     # the estimator ----------------------------------------------------------------------------
 
     def prepare_automatic(self, measure: str) -> str:
-        """Take the learners that suit the data; returns the threshold, if one was given."""
+        """Choose learners for the data; return the threshold if one was given."""
         n, q = self.Y.shape
         if n * q > MOST_COMPARED:
             many = f"since {n:,} rows and {q:,} labels are too many to compare"
-            if self.has_sparse_features():  # on words, linear models are ahead of neighbours
-                trees = q > MOST_MODELS
-                self.tell(
-                    "plan", f"Learner: {'label trees' if trees else 'linear models'}, {many}"
-                )
-                seed = self.random_state
-                return self.prepare(LabelTree(random_state=seed) if trees else OneVsAllLinear())
+            if self.has_sparse_features():  # linear models are better than neighbors on words
+                learner = self.large_learner(n, q)
+                self.tell("plan", f"Learner: {type(learner).__name__}, {many}")
+                return self.prepare(learner)
             self.tell("plan", f"Learner: ML-kNN, {many}")
             return self.prepare(make_pipeline(StandardScaler(), MLkNN(10)))
         left = self.left(0.7)
@@ -389,35 +399,42 @@ class Training(Reporting):
             threshold="constant" if self.threshold == "none" else self.threshold,
             leave_out=exportable if self.exportable else None,
             time_limit=None if left is None else max(left, 1e-9),
-            cv=self.folds(3 if self.quick else 5) if self.quick or self.data.ordered else None,
+            cv=self.folds(3 if self.quick else 5) if self.data.ordered else None,
             encoder=self.encoder(None),
             progress=lambda *so_far: self.tick(*so_far),  # a method would be copied
             random_state=self.random_state,
         )
         self.estimator = self.automatic
-        return "" if self.threshold is None else self.strategy or "the learner's own cut"
+        return "" if self.threshold is None else self.strategy or "the learner's own threshold"
+
+    def large_learner(self, n: int, q: int) -> Any:
+        """The learner for so many texts and labels that none are compared."""
+        if q > MOST_MODELS:
+            return LabelTree(random_state=self.random_state)
+        if n * q <= MOST_LINEAR or self.exportable:
+            return OneVsAllLinear()
+        return MLFastText(min(300, max(100, q // 3)), random_state=self.random_state)
 
     def prepare(self, learner: Any) -> str:
-        """Put around a learner, or a search, what the data need; returns the threshold as text."""
+        """Wrap a learner or search in what the data need; return the threshold as text."""
         fills = "Imputer" in learner_text(learner)
-        # a further table may have missing values, even if this one has none
+        # later tables may have missing values even if this one has none
         before = self.encoder("passthrough" if fills else imputer())
         if not self.is_table and self.has_missing() and not fills:
             before = imputer()
         if self.has_sparse_features() and uncentred(learner):
-            note = "StandardScaler leaves the mean in, since the features are sparse"
-            self.tell("note", f"Note: {note}")
-        # where every row has a label, so should predictions
+            self.tell("note", NOT_CENTERED)
+        # if every row has a label, so should predictions
         sizes = np.asarray(known_part(self.Y)[0].sum(axis=1))
         self.nonempty = self.strategy is not None and bool((sizes > 0).all())
         self.estimator, self.prefix = wrapped(learner, lambda one: self._wrapped(one, before))
         if isinstance(self.estimator, GridSearchCV):
             self.estimator.error_score = "raise"
-        more = "; at least one label for each row, as in the data" if self.nonempty else ""
-        return (self.strategy or "the learner's own cut") + more
+        more = "; at least one label per row, as in the data" if self.nonempty else ""
+        return (self.strategy or "the learner's own threshold") + more
 
     def _wrapped(self, learner: Any, before: Any) -> tuple[Any, str]:
-        """The learner in a pipeline and below a threshold, and the prefix of its parameters."""
+        """The learner in a pipeline and a threshold, and the prefix of its parameters."""
         prefix = ""
         if before is not None:
             learner = make_pipeline(before, learner)
@@ -431,12 +448,12 @@ class Training(Reporting):
     # fitting ----------------------------------------------------------------------------------
 
     def fit(self) -> None:
-        """Fit on the training rows, measure on the held-out ones, fit again on all."""
+        """Fit on the training rows, evaluate on the held-out ones, and refit on all."""
         if isinstance(self.estimator, GridSearchCV):
             took = search_best(self)
         else:
             started = monotonic()
-            with self.step(f"Learning from {counted(self.Y.shape[0], 'row')}"):
+            with self.step(f"Fitting on {counted(self.Y.shape[0], 'row')}"):
                 self.estimator = fitted(self.estimator, self.X, self.Y, self.groups)
             took = monotonic() - started
         if self.automatic is not None:
@@ -448,11 +465,11 @@ class Training(Reporting):
             self._measure()
             self._fit_again(took * self.data.Y.shape[0] / self.Y.shape[0])
         if self.automatic is not None:
-            self.automatic.set_params(progress=None, leave_out=None)  # not for model files
+            self.automatic.set_params(progress=None, leave_out=None)  # functions are not saved
 
     def _measure(self) -> None:
         X, Y = safe_indexing(self.data.X, self.test), self.data.Y[self.test]
-        with self.step(f"Measuring on {counted(len(self.test), 'row')}"):
+        with self.step(f"Evaluating on {counted(len(self.test), 'row')}"):
             scores = scores_or_none(self.estimator, X, Y.shape[1])
             labels = self.estimator.predict(X)
             self.measures = metrics.evaluate(Y, scores, labels)
@@ -466,25 +483,23 @@ class Training(Reporting):
         self.guessing = guessed(self.Y, Y)
 
     def _fit_again(self, seconds: float) -> None:
-        """Fit on all rows, if there is time; what was chosen automatically is not chosen anew."""
+        """Refit on all rows if there is time; automatic choices are kept."""
         left = self.left()
         if self.refit and left is not None and seconds > left:
             self.refit = False
-            self.tell(
-                "note", "Not learned again from all rows: that would take longer than is left"
-            )
+            self.tell("note", "Not refitted on all rows: not enough time left")
         if not self.refit:
             return
         X, Y = self.data.X, dense_if_small(self.data.Y)
-        with self.step(f"Learning again from all {counted(Y.shape[0], 'row')}", seconds=seconds):
+        with self.step(f"Refitting on all {counted(Y.shape[0], 'row')}", seconds=seconds):
             try:
-                self._learn_again(X, Y)
-            except Exception as error:  # the model that has been measured is there
+                self._refit(X, Y)
+            except Exception as error:  # the evaluated model is kept
                 self.refit = False
                 why = f"{type(error).__name__}: {' '.join(str(error).split())}"
-                self.tell("note", f"Not learned again from all rows: it failed with {why}")
+                self.tell("note", f"Not refitted on all rows: {why}")
 
-    def _learn_again(self, X: Any, Y: Any) -> None:
+    def _refit(self, X: Any, Y: Any) -> None:
         if self.automatic is None:
             self.estimator = fitted(clone(self.estimator), X, Y, self.data.groups)
             return
@@ -496,7 +511,7 @@ class Training(Reporting):
                 self.tell("note", f"Left out: {name}, {why}")
 
     def model(self, digest: str, *, sep: str | None = None) -> Model:
-        """The trained model, with notes about its training."""
+        """The trained model, with its notes."""
         data = self.data
         tested = 0 if self.test is None else len(self.test)
         about = {"name": data.name, "rows": int(data.Y.shape[0]), "digest": digest}
@@ -524,7 +539,7 @@ class Training(Reporting):
 
 
 def _check_exportable(learner: Any, words: Any, threshold: str | None) -> None:
-    """Raise an error for parts that were asked for and cannot be exported."""
+    """Raise an error if a given part cannot be exported."""
     strategy = None if threshold in (None, "none") else get_strategy(threshold)
     for part in (make_learner(learner) if isinstance(learner, str) else learner, words, strategy):
         if part is not None and (why := not_exportable(part)):

@@ -1,4 +1,4 @@
-"""Training on Dask: data that are read in blocks, and stay there until the model is gathered."""
+"""Train on Dask, with data that are read in blocks."""
 
 from __future__ import annotations
 
@@ -18,36 +18,28 @@ from plurilabel._core.limits import check_size
 from plurilabel._core.records import digest_of
 from plurilabel._core.words import counted
 from plurilabel.distributed import DaskLazyClassifier, evaluate, read, stratified_split
-from plurilabel.distributed.shared import (
-    blocks_of,
-    import_dask,
-    label_counts,
-)
+from plurilabel.distributed.shared import blocks_of, import_dask, label_counts
 from plurilabel.io.shared import imputer, is_table, table_module, typed_frame
 from plurilabel.learners import learner_text, make_learner
 from plurilabel.learners.lazy import MLkNN
 from plurilabel.models._model import Model
-from plurilabel.models._train import Training
+from plurilabel.models._train import NOT_CENTERED, Training
 from plurilabel.models._train_data import column_notes, most_frequent
 
 THREADS = "threads"
-PATIENCE = 10  # seconds, for a scheduler to answer
-READING = ("features", "drop", "tag_sep")  # the options of a table that go with Dask
+PATIENCE = 10  # seconds to wait for a scheduler
+READING = ("features", "drop", "tag_sep")  # supported options for reading
 
 
 class BlockTraining(Training):
     """A run of :func:`~plurilabel.models.train` with a scheduler."""
 
-    def run(
-        self, data: Any, labels: Any, learner: Any, measure: str, *, reading: Any, **table: Any
-    ) -> Model:
-        """Read, split, fit, measure, fit again, and gather the model."""
-        del measure
-        scheduler = reading.pop("scheduler")
-        self._refuse_others(reading)
+    def run(self, data: Any, labels: Any, learner: Any, _measure: str) -> Model:
+        """Read, split, fit, evaluate and refit, and gather the model."""
+        self._refuse_others()
         given = make_learner(learner) if isinstance(learner, str) else learner
-        with _connected(scheduler):
-            self.read(data, labels, reading, **table)
+        with _connected(str(self.scheduler)):
+            self.read(data, labels)
             if given is None:
                 given, learner = self._default()
             scale, lazy = _taken_apart(given)
@@ -56,39 +48,39 @@ class BlockTraining(Training):
             if scale and self.is_sparse:
                 raise ValueError("learner: StandardScaler needs dense features; these are sparse")
             if scale and self.texts:
-                note = "StandardScaler leaves the mean in, since the features are sparse"
-                self.tell("note", f"Note: {note}")
+                self.tell("note", NOT_CENTERED)
             self._fit(scale, lazy)
         self.notes["learner"] = learner_text(self.estimator)
         # the files are not read again for the digest
         return self.model(digest_of("blocks", self.sources, list(self.data.X.shape)))
 
-    def _refuse_others(self, reading: dict[str, Any]) -> None:
+    def _refuse_others(self) -> None:
         """Raise an error for options that need all rows in memory."""
         others = {
-            **{name: value for name, value in reading.items() if name not in READING},
+            **{name: value for name, value in self.reading.items() if name not in READING},
+            "group": self.rows[0],
+            "time": self.rows[1],
             "threshold": self.threshold,
             "quick": self.quick,
             "time_limit": self.time_limit,
             "report": self.report,
         }
         for name, value in others.items():
-            if value not in (None, False):
-                raise ValueError(f"{name}= does not go with scheduler=")
+            if value is not None and value is not False:
+                raise ValueError(f"{name}= is not supported with scheduler=")
 
-    def read(
-        self, data: Any, labels: Any, reading: Any, *, columns: Any, words: Any, **_: Any
-    ) -> None:
-        """Read names and sizes, and the columns of a table, and tell what the data are."""
+    def read(self, data: Any, labels: Any) -> None:
+        """Read names, sizes and the columns of a table, and describe the data."""
         several = [data] if isinstance(data, str | os.PathLike) else list(data)
         self.sources = [os.fspath(path) for path in several]
-        with self.step(f"Looking at {counted(len(self.sources), 'file')}"):
-            options = {name: reading[name] for name in READING if reading.get(name) is not None}
+        with self.step(f"Inspecting {counted(len(self.sources), 'file')}"):
+            given = {name: self.reading.get(name) for name in READING}
+            options = {name: value for name, value in given.items() if value is not None}
             if is_table(self.sources[0]):
                 options["encoder"] = "passthrough"
             self.data = read(self.sources, labels=labels, **options)
         X, Y = self.data.X, self.data.Y
-        self.is_table, self.words, self.texts = "encoder" in options, words, []
+        self.is_table, self.texts = "encoder" in options, []
         self.columns, (n, d) = labels, X.shape
         self.is_sparse = sparse.issparse(X._meta)  # type: ignore[union-attr]
         if not self.is_sparse:
@@ -96,12 +88,12 @@ class BlockTraining(Training):
                 "the model file",
                 f"{n:,} rows with {d:,} features",
                 memory=8.0 * n * d,
-                instead="DaskLazyClassifier and save_parts in Python, which leave it in blocks",
+                instead="DaskLazyClassifier and save_parts in Python, which keep it in blocks",
             )
         if self.is_table:
             with self.step(f"Reading {counted(d, 'column')}"):
                 frame = self._rows(X)
-                self._tell_apart(frame, columns, options.get("features", ()))
+                self._tell_apart(frame, options.get("features", ()))
         self.tell(
             "note",
             f"{self.data.name}: {counted(n, 'row')} in "
@@ -111,24 +103,24 @@ class BlockTraining(Training):
         for note in column_notes(self.data, frame) if self.is_table else ():
             self.tell("note", f"Note: {note}")
 
-    def _tell_apart(self, frame: Any, columns: Any, wanted: Any) -> None:
-        """Find the kinds of the columns, which all rows show, as in memory."""
+    def _tell_apart(self, frame: Any, wanted: Any) -> None:
+        """Detect the kinds of the columns from all rows, as in memory."""
         given: Any = {
             parameter: [names] if isinstance(names, str) else list(names or ())
-            for parameter, names in columns.items()
+            for parameter, names in self.given_kinds.items()
         }
         for parameter, names in given.items():
             if missing := [name for name in names if name not in frame]:
-                raise ValueError(f"{parameter} names a column {missing[0]!r}, which is not there")
+                raise ValueError(f"{parameter} names a column {missing[0]!r} that does not exist")
         found = typed_frame(frame, list(frame), **given, wanted=wanted)
         about: Any = {"kinds": found.kinds, "written": found.written, "left_out": found.left_out}
         self.data = replace(self.data, **about)
         self.texts = [name for name, kind in found.kinds.items() if kind == "text"]
         if self.words is not None and not self.texts:
-            raise ValueError("words is for columns of text, got none; name them with text=[...]")
+            raise ValueError("words needs columns of text, got none; name them with text=[...]")
 
     def _rows(self, X: Any) -> Any:
-        """Rows of a Dask array in this process, which holds those of the model, too."""
+        """Compute a Dask array in this process, which also holds the rows of the model."""
         rows = X.compute()
         if not self.is_table:
             return rows
@@ -149,27 +141,27 @@ class BlockTraining(Training):
                     X, Y, sizes=(1 - share, share), random_state=self.random_state
                 )
         self.X, self.Y = X, Y
-        with self.step(f"Learning from {counted(X.shape[0], 'row')}"):
+        with self.step(f"Fitting on {counted(X.shape[0], 'row')}"):
             before, fitted = self._fitted(X, Y, scale, lazy)
         if test is not None:
             rows = counted(test.shape[0], "row")
             self.test, self.how = np.arange(test.shape[0]), f"{rows} ({share:.0%}, stratified)"
-            with self.step(f"Measuring on {rows}"):
+            with self.step(f"Evaluating on {rows}"):
                 new = self._transformed(test, before)
                 self.measures = evaluate(Y_test, fitted.predict_proba(new), fitted.predict(new))
                 self.guessing = _guessed(Y, Y_test)
             if self.refit:
-                with self.step(f"Learning again from all {counted(n, 'row')}"):
+                with self.step(f"Refitting on all {counted(n, 'row')}"):
                     before, fitted = self._fitted(self.data.X, self.data.Y, scale, lazy)
         with self.step("Gathering the model"):
             gathered = fitted.gather()
         self.estimator = make_pipeline(*before, gathered) if before else gathered
 
     def _fitted(self, X: Any, Y: Any, scale: bool, lazy: Any) -> tuple[list[Any], Any]:
-        """The steps before the learner, and the learner, fitted.
+        """Fit the steps before the learner, and the learner.
 
-        The steps are fitted in this process, so that they are those of one machine to the last
-        bit, and transform the blocks where these are.
+        The steps are fitted in this process, so that they equal those of one machine bit for bit,
+        and transform the blocks on the workers.
         """
         before = []
         if not self.is_sparse:
@@ -196,7 +188,7 @@ class BlockTraining(Training):
 
 
 def _transformed(block: Any, steps: list[Any], names: list[str] | None) -> Any:
-    """A block of rows after all steps; one with names is part of a table."""
+    """Apply fitted steps to a block of rows, of a table if there are names."""
     if names is not None:
         block = table_module("pandas").DataFrame(block, columns=names).infer_objects()
     for step in steps:
@@ -217,13 +209,13 @@ def _connected(scheduler: str) -> Iterator[None]:
     try:
         client = Client(scheduler, timeout=PATIENCE)
     except (OSError, ValueError) as error:
-        raise ValueError(f"scheduler={scheduler!r} does not answer: {error}") from None
+        raise ValueError(f"scheduler={scheduler!r} does not respond: {error}") from None
     with client:
         yield
 
 
 def _taken_apart(learner: Any) -> tuple[bool, Any]:
-    """Whether features are scaled, and the lazy learner."""
+    """Split a pipeline: whether features are scaled, and the lazy learner."""
     scale = False
     if isinstance(learner, Pipeline) and len(learner) == 2 and _is_scaler(learner[0]):
         scale, learner = True, learner[1]
@@ -240,7 +232,7 @@ def _is_scaler(step: Any) -> bool:
 
 
 def _guessed(Y: Any, Y_test: Any) -> Any:
-    """Measures of the same prediction for every row: the most frequent labels."""
+    """Measures of predicting the most frequent labels for every row."""
     array = import_dask("scheduler=").array
     frequency = label_counts(blocks_of(Y)) / Y.shape[0]
     prediction = np.zeros(len(frequency), dtype=np.int8)

@@ -1,4 +1,4 @@
-"""The data of a training: read in any form, remarked on, and predicted without a model."""
+"""Read data for training in any form, and describe them."""
 
 from __future__ import annotations
 
@@ -19,30 +19,37 @@ from plurilabel._core.words import counted, listed
 from plurilabel._core.writable import not_writable
 from plurilabel.io.shared import as_table, in_order, is_table, is_texts
 
-FEWEST_HELD_OUT = 10  # rows in all: with fewer nothing is held out
-MOST_DENSE = 1e7  # rows times labels: up to this, labels are made dense
-MOST_SCORES = 5e7  # rows times labels: up to this, the constant prediction has scores
+FEWEST_HELD_OUT = 10  # rows needed to hold some out
+MOST_BYTES = 2**26  # size up to which a CSV file of texts is read as a whole
+MOST_DENSE = 1e7  # rows times labels up to which labels are made dense
+MOST_SCORES = 5e7  # rows times labels up to which the constant prediction has scores
 
 
 def check_report(report: Any, holdout: float | None) -> None:
-    """Raise an error if a report could not be written at the end of the training."""
+    """Raise an error if a report cannot be written."""
     if holdout == 0:
-        raise ValueError("report is about held-out rows: holdout must be above 0, got 0")
+        raise ValueError("a report needs held-out rows: holdout must be above 0, got 0")
     import_extra("jinja2", "a report", "cli")
     place = Path(report)
     if why := "it is a folder" if place.is_dir() else not_writable(place.parent):
         raise ValueError(f"report cannot be written to {place}: {why}")
 
 
+def is_large_file(data: Any) -> bool:
+    """Whether data are a CSV file that may be read in blocks."""
+    is_file = isinstance(data, str | os.PathLike) and os.path.isfile(data)
+    return is_file and os.path.getsize(data) > MOST_BYTES and io.file_format(data) == "csv"
+
+
 def are_names(labels: Any) -> bool:
-    """Whether labels are names of columns."""
+    """Whether labels are column names."""
     if isinstance(labels, list | tuple):
         return all(isinstance(name, str) for name in labels)
     return isinstance(labels, str)
 
 
 def are_paths(data: Any) -> bool:
-    """Whether data are several files of one table."""
+    """Whether data are several files."""
     if not isinstance(data, list | tuple) or not data:
         return False
     return all(isinstance(one, str | os.PathLike) and os.path.exists(one) for one in data)
@@ -51,27 +58,26 @@ def are_paths(data: Any) -> bool:
 def read_data(
     data: Any, labels: Any, columns: dict[str, Any], options: dict[str, Any], rows: Any
 ) -> Dataset:
-    """The data as a dataset; tables as typed columns. ``rows`` are ``group`` and ``time``."""
+    """Convert data to a dataset, tables to typed columns; ``rows`` are group and time."""
     named = {key: one for key, one in zip(("group", "time"), rows) if isinstance(one, str)}
     found = _read(data, labels, columns, options | named)
     values = [np.asarray(one) for one in rows if one is not None and not isinstance(one, str)]
     for one in values:
         if len(one) != found.X.shape[0]:
             name = "group" if rows[0] is not None else "time"
-            raise ValueError(f"{name} must have a value for each of {found.X.shape[0]} rows")
+            raise ValueError(f"{name} must have one value per row, {found.X.shape[0]} in total")
     if rows[0] is not None and "group" not in named:
         found = replace(found, groups=values[0])
     return in_order(found, values[-1]) if rows[1] is not None and "time" not in named else found
 
 
 def _read(data: Any, labels: Any, columns: dict[str, Any], options: dict[str, Any]) -> Dataset:
-    columns = {name: given for name, given in columns.items() if given is not None}
-    options = {name: value for name, value in options.items() if value is not None}
+    columns, options = _without_none(columns), _without_none(options)
     if isinstance(data, str) and not Path(data).is_file() and data in datasets.dataset_names():
         data = datasets.load(data)
-    if isinstance(data, str | os.PathLike) or (are_paths(data) and are_names(labels)):
-        is_one = isinstance(data, str | os.PathLike)
-        encode = {"encode": False} if is_table(data if is_one else data[0]) else {}
+    is_path = isinstance(data, str | os.PathLike)
+    if is_path or (are_paths(data) and are_names(labels)):
+        encode = {"encode": False} if is_table(data if is_path else data[0]) else {}
         return io.read(data, labels=labels, **columns, **options, **encode)
     if hasattr(data, "columns") and are_names(labels):
         return io.read_table(data, labels=labels, encode=False, **columns, **options)
@@ -79,18 +85,22 @@ def _read(data: Any, labels: Any, columns: dict[str, Any], options: dict[str, An
         columns["drop"] = options.pop("drop")
     if options:
         name = next(iter(options))
-        raise ValueError(f"{name}= is for files and for tables with columns of labels")
+        raise ValueError(f"{name}= can only be given for files and tables with label columns")
     return _in_memory(data, labels, columns)
 
 
+def _without_none(options: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in options.items() if value is not None}
+
+
 def _in_memory(X: Any, Y: Any, columns: dict[str, Any]) -> Dataset:
-    """Features and labels, or a dataset that has both, with labels as a matrix."""
+    """Convert features and labels, or a dataset, to a dataset with a label matrix."""
     if isinstance(X, Dataset):
         if Y is not None:
             raise ValueError(f"a dataset has its own labels, got labels={Y!r}")
         data = X
     elif Y is None or are_names(Y):
-        raise ValueError("labels must be a 0/1 matrix with a row for each row of the features")
+        raise ValueError("labels must be a 0/1 matrix with as many rows as the features")
     else:
         if is_texts(X):
             X = as_table(X).frame
@@ -117,7 +127,7 @@ def _counts_rows(series: Any) -> bool:
 
 
 def dense_if_small(Y: Any) -> Any:
-    """Y dense if it is small: tags are sparse, which not all classifiers of scikit-learn take."""
+    """Make small Y dense: not all classifiers of scikit-learn accept sparse labels."""
     is_sparse = sparse.issparse(Y) or (isinstance(Y, UnknownLabels) and sparse.issparse(Y.Y))
     return Y.toarray() if is_sparse and np.prod(Y.shape) <= MOST_DENSE else Y
 
@@ -137,21 +147,20 @@ def label_notes(data: Dataset, columns: Any) -> Iterator[str]:
     if unknown is not None:
         gaps = np.asarray(unknown.sum(axis=1)).ravel()
         empty &= gaps == 0
-        are = "is" if gaps.sum() == 1 else "are"
         yield (
-            f"{counted(int(gaps.sum()), 'label')} of {Y.shape[0] * Y.shape[1]:,} {are} "
-            "not known, and left out where learners learn and are measured"
+            f"{int(gaps.sum()):,} of {Y.shape[0] * Y.shape[1]:,} label values unknown, and "
+            "ignored in training and evaluation"
         )
     if without := int(empty.sum()):
         have, are = ("has", "is") if without == 1 else ("have", "are")
         what = "no label"
         if isinstance(columns, str):
-            what = f"an empty cell in {columns!r} and {are} taken to have no label"
+            what = f"an empty cell in {columns!r} and {are} assumed to have no label"
         yield f"{counted(without, 'row')} {have} {what}"
 
 
 def column_notes(data: Dataset, X: Any) -> Iterator[str]:
-    """Remarks about the columns of a table, of which X has the rows."""
+    """Remarks about the columns of a table with rows X."""
     if not hasattr(X, "iloc"):
         return
     texts = text_columns(data)
@@ -159,18 +168,18 @@ def column_notes(data: Dataset, X: Any) -> Iterator[str]:
         are = "is" if len(texts) == 1 else "are"
         yield f"{listed([repr(name) for name in texts], 5)} {are} used as text"
     for name, why in data.left_out.items():
-        yield f"{name!r} is left out as an identifier: {why}; use it with features=[...]"
+        yield f"{name!r} is ignored as an identifier: {why}; use it with features=[...]"
     if counters := [name for name in X.columns if _counts_rows(X[name])]:
         named = listed([repr(name) for name in counters], 5)
         number = "numbers" if len(counters) == 1 else "number"
-        yield f"{named} {number} the rows, as identifiers do; leave out with drop={counters}"
+        yield f"{named} {number} the rows, like identifiers; ignore with drop={counters}"
 
 
-# the same prediction for every row ------------------------------------------------------------
+# constant predictions -------------------------------------------------------------------------
 
 
 def guessed(Y: Any, Y_test: Any) -> metrics.Evaluation:
-    """Measures of the same prediction for every row: the most frequent labels."""
+    """Measures of predicting the most frequent labels for every row."""
     filled, unknown = known_part(Y)
     if unknown is None:
         frequency = np.asarray(Y.sum(axis=0)).ravel() / Y.shape[0]
@@ -188,5 +197,5 @@ def guessed(Y: Any, Y_test: Any) -> metrics.Evaluation:
 
 
 def most_frequent(frequency: Any) -> Any:
-    """The labels with the highest frequencies (q,), as many as a row has on average."""
+    """The most frequent labels, as many as a row has on average."""
     return np.argsort(-frequency, kind="stable")[: max(1, round(float(frequency.sum())))]

@@ -1,4 +1,4 @@
-"""What a training tells of itself, and how much time it has left."""
+"""Progress messages and the time limit of a training."""
 
 from __future__ import annotations
 
@@ -11,18 +11,17 @@ Progress = Callable[["TrainingEvent"], object]
 
 
 class TrainingEvent(NamedTuple):
-    """A message of :func:`train` to its ``progress`` callback; ``str`` gives its text.
+    """A message of :func:`train` to its ``progress`` callback; ``str`` returns the text.
 
     Attributes
     ----------
     kind : {"step", "part", "end", "plan", "note"}
-        A step begins, a part of it begins, a step ends; how the model will be learned; a remark
-        about the data or the result.
+        A step starts, a part of it starts, a step ends, a choice about the model, or a remark.
     text : str
     seconds : float or None
-        Expected duration of a step; for a part, the time since the step began.
+        Expected duration of a step; for a part, the time since the start of the step.
     done, total : int
-        For a part: how many are finished, and how many there are.
+        Number of finished parts, and of all parts.
     """
 
     kind: Literal["step", "part", "end", "plan", "note"]
@@ -50,7 +49,7 @@ class Reporting:
 
     @contextmanager
     def step(self, text: str, *, seconds: float | None = None) -> Iterator[None]:
-        """A step, with its expected duration."""
+        """Report the start and end of a step, with its expected duration."""
         self.tell("step", text, seconds)
         try:
             yield
@@ -58,11 +57,11 @@ class Reporting:
             self.tell("end", text)
 
     def tick(self, done: int, total: int, text: str, seconds: float) -> None:
-        """The next part of a step begins, so many seconds after the first."""
+        """Report the next part of a step, and the seconds since its start."""
         self.tell("part", text, seconds, done, total)
 
     def left(self, share: float = 1.0) -> float | None:
-        """Seconds until this share of the time limit is used up; None if there is no limit."""
+        """Seconds until a share of the time limit is used up; None without a limit."""
         if self.time_limit is None:
             return None
         return share * self.time_limit - (monotonic() - self.started)

@@ -1,6 +1,6 @@
-"""Models in MLflow: skops files with a signature, loaded by this library's own loader.
+"""Save, log and load models with MLflow, as skops files with a signature.
 
-Needs MLflow: ``pip install 'plurilabel[mlflow]'``. The whole of it and ``mlflow-skinny`` will do.
+Needs MLflow: ``pip install 'plurilabel[mlflow]'``; ``mlflow-skinny`` is enough.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from sklearn.pipeline import Pipeline
 
-from plurilabel import io, models
+from plurilabel import models
 from plurilabel._core.base import default_feature_names
 from plurilabel._core.compat import versions
 from plurilabel._core.scores import score_method
@@ -30,22 +30,22 @@ TYPES = {"numbers": "double", "categories": "string", "text": "string", "dates":
 
 
 def save_model(model: Model | Any, path: str | os.PathLike[str], **options: Any) -> None:
-    """Save a model in a folder, in the format of MLflow.
+    """Save a model to a folder in the format of MLflow.
 
     Parameters
     ----------
     model : Model, or fitted estimator, pipeline or search
     path : str or path
-        A folder, which must not be there yet or be empty.
+        A new or empty folder.
     **options : dict
-        For ``mlflow.pyfunc.save_model``: ``metadata``, ``pip_requirements`` and so on. By
-        default the signature and an example of the input come from the model, and the
-        requirements are the versions with which it was saved.
+        Options of ``mlflow.pyfunc.save_model``, such as ``metadata``. By default, the signature
+        and an input example are derived from the model, and the requirements are the installed
+        versions.
 
     See Also
     --------
-    log_model : The same as an artifact of a run.
-    load_model : The way back.
+    log_model : Log a model as an artifact of a run.
+    load_model : Load a model.
 
     Examples
     --------
@@ -66,7 +66,7 @@ def save_model(model: Model | Any, path: str | os.PathLike[str], **options: Any)
 
 
 def log_model(model: Model | Any, name: str, **options: Any) -> Any:
-    """Log a model as an artifact of the current run; MLflow begins one if there is none.
+    """Log a model as an artifact of the current run, which is started if necessary.
 
     Parameters
     ----------
@@ -74,21 +74,19 @@ def log_model(model: Model | Any, name: str, **options: Any) -> Any:
     name : str
         Name of the logged model.
     **options : dict
-        For ``mlflow.pyfunc.log_model``: ``registered_model_name``, ``tags`` and so on; see
-        :func:`save_model`.
+        Options of ``mlflow.pyfunc.log_model``, such as ``registered_model_name`` and ``tags``;
+        see :func:`save_model`.
 
     Returns
     -------
     mlflow.models.model.ModelInfo
-        Its ``model_uri`` is what :func:`load_model` and ``mlflow models serve`` take.
+        Its ``model_uri`` can be passed to :func:`load_model` and ``mlflow models serve``.
 
     Notes
     -----
-    ``mlflow.pyfunc.load_model(uri).predict(rows)`` gives a data frame of 0 and 1 with a column for
-    each label. With ``params={"output": "scores"}`` it gives scores.
-
-    MLflow does not turn integers of 64 bits into floating point numbers by itself: give it columns
-    of floats.
+    ``mlflow.pyfunc.load_model(uri).predict(rows)`` returns a data frame of 0 and 1 with the labels
+    as columns, or scores with ``params={"output": "scores"}``. MLflow does not convert 64-bit
+    integers to floats: pass columns of floats.
     """
     pyfunc = _mlflow("mlflow.pyfunc")
     with tempfile.TemporaryDirectory() as folder:
@@ -96,15 +94,15 @@ def log_model(model: Model | Any, name: str, **options: Any) -> Any:
 
 
 def log_run(model: Model, experiment: str | None = None, *, name: str = "model") -> str:
-    """Log what :func:`plurilabel.models.train` has noted, and the model, as a run.
+    """Log a trained model, its options and measures as a run.
 
     Parameters
     ----------
     model : Model
-        Trained by :func:`~plurilabel.models.train` or ``plurilabel fit``: its options become
-        parameters, the measures on held-out rows become metrics, such as ``precision_at_3``.
+        Trained by :func:`~plurilabel.models.train` or ``plurilabel fit``. Its options are logged
+        as parameters, and the measures on held-out rows as metrics, such as ``precision_at_3``.
     experiment : str, default=None
-        Made if there is none of this name; by default the current one.
+        Created if necessary; by default the current experiment.
     name : str, default="model"
         Name of the logged model.
 
@@ -117,12 +115,11 @@ def log_run(model: Model, experiment: str | None = None, *, name: str = "model")
     if experiment is not None:
         mlflow.set_experiment(experiment)
     notes = model.notes
-    told = {key: notes[key] for key in ("learner", "seed", "train_rows") if key in notes}
+    params = {key: notes[key] for key in ("learner", "seed", "train_rows") if key in notes}
+    params |= notes.get("options", {})
     measures = notes.get("held_out", {}).get("measures", {})
     with mlflow.start_run() as run:
-        mlflow.log_params(
-            {k: str(v)[:500] for k, v in {**told, **notes.get("options", {})}.items()}
-        )
+        mlflow.log_params({k: str(v)[:500] for k, v in params.items()})
         values = {k.replace("@", "_at_"): v for k, v in measures.items() if np.isfinite(v)}
         mlflow.log_metrics(values)
         log_model(model, name)
@@ -130,15 +127,15 @@ def log_run(model: Model, experiment: str | None = None, *, name: str = "model")
 
 
 def load_model(uri: str | os.PathLike[str]) -> Model:
-    """Load a model that ``save_model`` or ``log_model`` of this module has stored.
+    """Load a model stored by ``save_model`` or ``log_model`` of this module.
 
-    The file is checked by :func:`plurilabel.models.load_model` before anything in it is
-    built, and nothing else of what is stored is imported or run.
+    The file is checked by :func:`plurilabel.models.load_model`; no other artifact is imported or
+    run.
 
     Parameters
     ----------
     uri : str or path
-        A folder, or what MLflow calls a model URI: ``runs:/...``, ``models:/...``.
+        A folder, or a model URI of MLflow: ``runs:/...``, ``models:/...``.
 
     Returns
     -------
@@ -151,14 +148,13 @@ def load_model(uri: str | os.PathLike[str]) -> Model:
     file = folder / "data" / FILE  # where MLflow puts it
     if not file.is_file():
         raise models.ModelFileError(
-            f"{os.fspath(uri)} is not a model of plurilabel: it lacks data/{FILE}, which "
-            "plurilabel.models.mlflow.save_model writes"
+            f"{os.fspath(uri)} is not a model of plurilabel: it has no data/{FILE}"
         )
     return models.load_model(file)
 
 
 class _Served:
-    """The model that ``mlflow.pyfunc`` calls."""
+    """The model for ``mlflow.pyfunc``."""
 
     def __init__(self, model: Model) -> None:
         self.model = model
@@ -188,19 +184,19 @@ class _Served:
 
 
 def _load_pyfunc(path: str) -> _Served:
-    """The hook that MLflow calls with the path of the data."""
+    """Load the model for MLflow."""
     return _Served(models.load_model(path))
 
 
 def _parts(model: Model | Any, folder: str) -> dict[str, Any]:
-    """The file of a model, and who loads it."""
+    """Save the file of a model; return its path and loader."""
     data = os.path.join(folder, FILE)
     models.save_model(model, data)
     return {"loader_module": __name__, "data_path": data}
 
 
 def _given(model: Model | Any, options: dict[str, Any]) -> dict[str, Any]:
-    """Options for MLflow, with defaults that come from the model."""
+    """Options for MLflow, with defaults from the model."""
     model = model if isinstance(model, Model) else Model.of(model)
     pins = {name: version for name, version in versions("skops").items() if name != "python"}
     defaults = {
@@ -215,17 +211,13 @@ def _given(model: Model | Any, options: dict[str, Any]) -> dict[str, Any]:
 
 
 def _by_position(model: Model) -> bool:
-    """Whether the features are known by their places only."""
+    """Whether the features have no names."""
     return tuple(model.feature_names) == default_feature_names(len(model.feature_names))
 
 
 def _kinds(model: Model) -> dict[str, str]:
-    """Kinds of the columns that a model takes, by their names."""
-    if not len(model.feature_names):
-        return {TEXT: "text"}
-    if model.encoder is not None:
-        return io.column_kinds(model.encoder)
-    return dict.fromkeys(model.feature_names, "numbers")
+    """Kinds of the columns of a model, by name."""
+    return model.kinds if len(model.feature_names) else {TEXT: "text"}
 
 
 def _signature(model: Model) -> Any:
@@ -242,7 +234,7 @@ def _signature(model: Model) -> Any:
 
 
 def _example(model: Model) -> Any:
-    """A row that the model takes; the numbers are not those of any training row."""
+    """An example row; its numbers are not from the training rows."""
     import pandas as pd
 
     if len(model.feature_names) and _by_position(model):
@@ -253,7 +245,7 @@ def _example(model: Model) -> Any:
 
 
 def _known_values(model: Model) -> dict[str, str]:
-    """By column: a category that the model has seen, or words."""
+    """Known categories and words, by column."""
     if not len(model.feature_names):
         first = model.estimator[0] if isinstance(model.estimator, Pipeline) else None
         return {TEXT: _words(first)}

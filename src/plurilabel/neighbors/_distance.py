@@ -1,14 +1,14 @@
-"""The one formula by which distances are compared.
+"""The canonical distance, by which all searches are compared.
 
-A distance is what the plain loop over the features gives, in float64::
+It is the result of a plain loop over the features in float64::
 
     total = 0.0
     for x_j, y_j in zip(x, y):  # in the order of the columns
         total += abs(x_j - y_j) ** p
     distance = total ** (1 / p)
 
-The order of the sum is part of the formula. A feature in which both points are zero adds 0.0 and
-changes nothing, so a loop over the stored values of two sparse rows gives the same bits.
+The order of the sum is part of the formula. A feature that is zero in both points adds 0.0, so
+that a loop over the stored values of two sparse rows gives the same bits.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ Integers: TypeAlias = NDArray[np.signedinteger[Any]]
 Neighbors: TypeAlias = tuple[Floats, NDArray[np.int64]]  # distances and indices, each (m, k)
 
 UNIT = 2.0**-53  # largest relative rounding error of one float64 operation
-_CHUNK = 1 << 17  # numbers worked on at once: small enough for the cache
-WIDE = _CHUNK // 16  # features above which copies of a few points do not stay in the cache
-_TURNED = 1 << 15  # numbers transposed at once: their cache lines stay in the first cache
+_CHUNK = 1 << 17  # numbers processed at once: small enough for the cache
+WIDE = _CHUNK // 16  # features above which copies of a few points do not fit into the cache
+_TURNED = 1 << 15  # numbers transposed at once: small enough for the first-level cache
 
 _NORMS = dict(euclidean=2.0, l2=2.0, manhattan=1.0, cityblock=1.0, l1=1.0, chebyshev=np.inf)
 
@@ -38,9 +38,9 @@ _NORMS = dict(euclidean=2.0, l2=2.0, manhattan=1.0, cityblock=1.0, l1=1.0, cheby
 class Formula:
     """A canonical distance: a p-norm of differences, or the cosine distance.
 
-    The cosine distance is half the squared Euclidean distance of rows scaled to length one
-    (:meth:`prepare` scales them), which keeps its digits where ``1 - x @ y`` loses them. A row
-    of zeros has no direction: its distance from every row is 1, as in scikit-learn.
+    The cosine distance is half the squared Euclidean distance of rows that :meth:`prepare` scales
+    to length one, which keeps digits that ``1 - x @ y`` loses. A row of zeros has distance 1 from
+    every row, as in scikit-learn.
     """
 
     p: float = 2.0
@@ -48,7 +48,7 @@ class Formula:
 
     @classmethod
     def of(cls, metric: Any, p: float = 2.0) -> Formula | None:
-        """The formula of a metric; None for metrics that are left to scikit-learn."""
+        """The formula of a metric; None for metrics that scikit-learn computes."""
         if metric == "cosine":
             return cls(cosine=True)
         if metric == "minkowski":
@@ -58,7 +58,7 @@ class Formula:
     def prepare(self, X: Points) -> Points:
         """Points as the engines need them: the input itself, or rows of length one.
 
-        Raises an error for values so large that distances would overflow.
+        Raises an error if distances would overflow.
         """
         if self.cosine:
             return _unit_rows(X)
@@ -73,10 +73,8 @@ class Formula:
         return X
 
     def zero_means_equal(self, X: Points) -> bool:
-        """Whether points at distance 0 are equal, because no difference underflows to zero.
-
-        Two different numbers differ by at least 1e-16 of their magnitude.
-        """
+        """Whether points at distance 0 are equal, because no difference underflows to zero."""
+        # two different numbers differ by at least 1e-16 of their magnitude
         values = np.abs(X if isinstance(X, np.ndarray) else X.data)
         least = values.min(initial=np.inf, where=values > 0)
         p = self.p if np.isfinite(self.p) else 1.0
@@ -88,7 +86,7 @@ class Formula:
         if not isinstance(A, np.ndarray) or _are_wide(A):
             numbers = np.repeat(np.arange(A.shape[0])[rows], K)
             return self.pairs(A, numbers, B, near.ravel()).reshape(m, K)
-        # Rows of A are not repeated, and memory is used again: a quarter faster than ``pairs``.
+        # does not repeat rows of A: a quarter faster than ``pairs``
         asked, d, out = A[rows], A.shape[1], np.empty((m, K))
         step = max(1, max(128, _TURNED // max(d, 1)) // K)
         size = min(step, m) * K * d
@@ -137,8 +135,8 @@ class Formula:
         if _are_wide(A):
             total = _sums_by_columns(A, rows, B, cols, self.p)
         elif isinstance(A, np.ndarray):
-            # Memory that is used again: where malloc returns large arrays to the system, as in
-            # Dask's workers, new ones take six times as long as the arithmetic.
+            # Reused memory: if malloc returns large arrays to the system, as in Dask's workers,
+            # allocation takes six times as long as the arithmetic.
             m, d = len(rows), A.shape[1]
             a, b, difference = (memory[: m * d].reshape(m, d) for memory in scratch[:3])
             columns = scratch[3][: m * d].reshape(d, m)
@@ -164,7 +162,7 @@ class Formula:
         """A lower bound of this distance, from one of the p-norm of prepared points."""
         if not self.cosine:
             return distance
-        distance = np.maximum(distance, 0)  # a negative bound is void, and so must its square be
+        distance = np.maximum(distance, 0)  # the square of a negative bound is not a bound
         return distance * distance / 2 * (1 - 8 * UNIT)
 
     def to_norm(self, distance: Floats) -> Floats:
@@ -179,9 +177,8 @@ class Formula:
 
 
 def _unit_rows(X: Points) -> Points:
-    """Rows scaled to length one, and a last column that marks rows of zeros."""
-    # The mark puts rows of zeros at distance 1 from all others also for the engines, which compute
-    # Euclidean distances only.
+    """Rows scaled to length one, with a last column that marks rows of zeros."""
+    # The mark gives rows of zeros a distance from all others in engines, which are Euclidean.
     X = _tame(X)
     norms = np.sqrt(row_sums(X, 2.0))
     zero = norms == 0
@@ -198,8 +195,7 @@ def _unit_rows(X: Points) -> Points:
 
 
 def _tame(X: Points) -> Points:
-    """Scale rows whose squares could overflow or vanish by a power of two."""
-    # That changes no direction: the cosine distance is right at any magnitude.
+    """Scale rows whose squares could overflow or vanish by a power of two, which is exact."""
     if isinstance(X, np.ndarray):
         largest = np.maximum(X.max(axis=1, initial=0), -X.min(axis=1, initial=0))
     else:
@@ -218,7 +214,7 @@ def row_sums(X: Points, p: float) -> Floats:
     """Sum of ``abs(value) ** p`` over each row, in the order of the columns; maximum for p=inf."""
     if isinstance(X, np.ndarray):
         columns = np.ascontiguousarray(X.T, dtype=np.float64)
-        # A single row, or Fortran order, needs no copy: these are the caller's own numbers.
+        # a single row, or Fortran order, was not copied and must not be overwritten
         powers = _powers(columns, p, out=None if np.may_share_memory(columns, X) else columns)
         return _column_sums(powers, p)
     values = _powers(X.data.astype(np.float64, copy=False), p)
@@ -236,8 +232,8 @@ def _column_sums(powers: Floats, p: float) -> Floats:
     if np.isinf(p):
         return powers.max(axis=0, initial=0.0)
     d, m = powers.shape
-    # Contiguous rows, added to the total one after the other. Plain ``sum`` along a point's own
-    # numbers adds in pairs, and so does ``reduce`` if there is only one point.
+    # Adds contiguous rows in order. ``sum`` along the numbers of a point adds pairwise, as does
+    # ``reduce`` if there is only one point.
     if m == 1:
         return np.add.accumulate(powers, axis=0)[-1:].ravel() if d else np.zeros(1)
     return np.add.reduce(powers, axis=0)
@@ -248,16 +244,16 @@ def _are_wide(X: Points) -> bool:
 
 
 def _sums_by_columns(A: Any, rows: Integers, B: Any, cols: Integers, p: float) -> Floats:
-    """Sums over the features of wide points, added some columns at a time, in their order."""
+    """Sums over the features of wide points, in blocks of columns."""
     m, d, step = len(rows), A.shape[1], 2048
-    # 8 more, or all the numbers of a column would compete for the same places of the cache
+    # 8 more, so that the numbers of a column do not compete for the same cache lines
     total, difference, columns = np.zeros(m), np.empty((m, step + 8)), np.empty((1 + step, m))
     for start in range(0, d, step):
         part = slice(start, min(start + step, d))
         width = part.stop - start
         for i, (row, col) in enumerate(zip(rows, cols)):
             np.subtract(A[row, part], B[col, part], out=difference[i, :width], dtype=np.float64)
-        columns[0], powers = total, columns[1 : 1 + width]  # the sum goes on where it was
+        columns[0], powers = total, columns[1 : 1 + width]  # continue the sum
         powers[:] = difference[:, :width].T
         _powers(powers, p, out=powers)
         total = _column_sums(columns[: 1 + width], p)
@@ -275,7 +271,7 @@ def _is_zero(X: Points, rows: Integers) -> NDArray[np.bool_]:
     """Which rows, as prepared for the cosine distance, have the mark of zeros."""
     if isinstance(X, np.ndarray):
         return X[rows, -1] > 0
-    # Indices are sorted and no prepared row is empty: a mark is the last value stored.
+    # indices are sorted and no prepared row is empty: a mark is the last stored value
     return X.indices[X.indptr[1:][rows] - 1] == X.shape[1] - 1
 
 

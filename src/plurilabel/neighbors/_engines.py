@@ -1,13 +1,13 @@
 """Engines: from fast candidates to certain neighbours, on several threads.
 
-An engine proposes candidates by whatever arithmetic is fast, and guarantees floors: no point after
-the first k, and none that it left out, is nearer than that. The canonical distances of the first k
-decide their order; where the last of them is below the floor, nothing can change it. Other rows do
-the same with all their candidates. The remaining rows (ties, near ties) search everything within
-the k-th distance, which includes the true neighbours.
+An engine proposes candidates by fast arithmetic and guarantees floors: no point after the first k,
+and none that it left out, is nearer. The first k candidates are ranked by canonical distance; if
+the last of them is below the floor, the result is certain. Otherwise all candidates are ranked.
+The remaining rows (ties, near ties) search everything within the k-th distance, which includes the
+true neighbours.
 
-A k-d tree, brute force and a table of all pairs are here; products of matrices are in
-:mod:`~plurilabel.neighbors._blocks`, and a GPU in :mod:`~plurilabel.neighbors._gpu`.
+This module has a k-d tree, brute force and a table of all pairs; matrix products are in
+:mod:`~plurilabel.neighbors._blocks`, and GPUs in :mod:`~plurilabel.neighbors._gpu`.
 """
 
 from __future__ import annotations
@@ -37,10 +37,11 @@ Pairs: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 @contextmanager
 def threads(n_jobs: int | None) -> Iterator[Run]:
-    """A ``map`` over ``n_jobs`` threads, with BLAS limited to one thread in each."""
-    # numpy and BLAS release the interpreter lock while they compute. None means as many threads as
-    # BLAS would use. That follows the limits that joblib sets in its workers and that a user sets
-    # with ``threadpoolctl``.
+    """A ``map`` over ``n_jobs`` threads, with BLAS limited to one thread in each.
+
+    None means as many threads as BLAS would use, which follows the limits of joblib's workers and
+    of ``threadpoolctl``.
+    """
     with one_blas_thread() as usual:
         n_threads = usual if n_jobs is None else joblib.effective_n_jobs(n_jobs)
         if n_threads == 1:
@@ -51,7 +52,7 @@ def threads(n_jobs: int | None) -> Iterator[Run]:
 
 
 class Engine(ABC):
-    """A way to search points X, which are as the formula prepares them, and so are queries Q."""
+    """A way to search points X for queries Q, both as the formula prepares them."""
 
     formula: Formula | None  # None where distances are scikit-learn's or the user's
     X: Points
@@ -61,16 +62,16 @@ class Engine(ABC):
         """The k nearest rows of X for each row of Q, or for each row of X without itself."""
 
     def grown(self, X: Points, new: Points) -> Engine | None:  # noqa: ARG002
-        """The engine of points X, the last of which are new; None if it must be built anew."""
+        """The engine of points X, the last of which are new; None if it must be rebuilt."""
         return None
 
     def reduced(self, X: Points, stay: Integers) -> Engine | None:  # noqa: ARG002
-        """The engine of points X, those that stay; None if it must be built anew."""
+        """The engine of the points X that stay; None if it must be rebuilt."""
         return None
 
 
 class CertifiedEngine(Engine):
-    """An engine that proposes candidates, which are then certified."""
+    """An engine whose candidates are certified."""
 
     formula: Formula
 
@@ -78,26 +79,23 @@ class CertifiedEngine(Engine):
     def candidates(self, Q: Points | None, k: int, K: int, run: Run) -> Candidates:
         """K indices for each row of Q (None: each training point, without itself), -1 for none.
 
-        They come about in order. With them, for each row, a distance that no point but the first
-        k can be below, and one that no point left out can be below.
+        They are roughly in order. Also returns, for each row, lower bounds of the distances of all
+        points but the first k, and of all points left out.
         """
 
     @abstractmethod
     def within(self, Q: Points, radius: Floats) -> Pairs:
-        """Pairs (row of Q, index): all training points within the radius of each row, or more.
-
-        A training point is not left out of its own.
-        """
+        """Pairs (row of Q, index): all training points within the radius of each row, or more."""
 
     def precise(self, Q: Points | None) -> CertifiedEngine:  # noqa: ARG002
-        """The engine for ``within``: itself, unless it is too rough for that."""
+        """The engine for ``within``: itself, unless its arithmetic is too rough."""
         return self
 
     def neighbors(self, Q: Points | None, k: int, run: Run) -> Neighbors:
         X, formula = self.X, self.formula
         points = X if Q is None else Q
         others = X.shape[0] - (Q is None)
-        # A few to spare, so that few rows are uncertain; texts tie more often: some are empty.
+        # a few to spare, so that few rows are uncertain; texts tie more often
         spare = max(3 if isinstance(X, np.ndarray) else 20, k // 8)
         K = min(k + spare, others)
         zero = formula.zero_rows(points)
@@ -112,7 +110,7 @@ class CertifiedEngine(Engine):
         if uncertain.any():
             again = np.flatnonzero(uncertain)
             self.precise(Q).search_wider(points, again, distances, indices, run, own=Q is None)
-        if zero.any():  # at distance 1 from all others: the first are the nearest
+        if zero.any():  # distance 1 from all others: the first are the nearest
             rows, distances[zero] = np.flatnonzero(zero), 1.0
             first = np.tile(np.arange(k + 1), (len(rows), 1))
             indices[rows] = without_self(first, first, rows)[1] if Q is None else first[:, :k]
@@ -121,7 +119,7 @@ class CertifiedEngine(Engine):
     def _ranked_twice(
         self, points: Points, candidates: Integers, after_k: Floats, k: int, run: Run
     ) -> Neighbors:
-        """The first k candidates in order; of all candidates where others may be nearer."""
+        """Rank the first k candidates, and all candidates where others may be nearer."""
         m = points.shape[0]
         distances, indices = np.empty((m, k)), np.empty((m, k), dtype=np.int64)
 
@@ -139,7 +137,7 @@ class CertifiedEngine(Engine):
     def _settle_duplicates(
         self, distances: Floats, indices: Integers, uncertain: Bools, zero: Bools
     ) -> None:
-        """Duplicates by the hundred would otherwise all be compared with each other."""
+        """Settle rows with k duplicates, which would otherwise all be compared with each other."""
         at_zero = (distances[:, -1] == 0) & ~zero
         if (at_zero & uncertain).any() and self.formula.zero_means_equal(self.X):
             rows, k = np.flatnonzero(at_zero | uncertain), distances.shape[1]
@@ -152,7 +150,7 @@ class CertifiedEngine(Engine):
     ) -> None:  # fmt: skip
         """Search rows of ``points`` among all training points within their k-th distance so far.
 
-        ``own`` says that the points are the training points, none of which is its own neighbour.
+        With ``own``, the points are the training points, none of which is its own neighbour.
         """
         k = distances.shape[1]
 
@@ -229,16 +227,16 @@ class Brute(CertifiedEngine):
         return near, self.formula.of_norm(after_k * less), self.formula.of_norm(floor * less)
 
     def within(self, Q: Points, radius: Floats) -> Pairs:
-        # One radius for all: a superset, which is ranked later.
+        # one radius for all rows finds a superset, which is ranked later
         reach = float(self.formula.to_norm(radius).max()) * (1 + self.error)
         Q = Q.astype(np.float64)
         return _flat(self.search.radius_neighbors(Q, reach, return_distance=False))
 
 
 class AllPairs(Engine):
-    """All distances, block by block, from a function of two matrices of points.
+    """All distances, in blocks, from a function of two matrices of points.
 
-    The function is scikit-learn's or the user's; or the formula's own, for metrics on CSR that no
+    The function is scikit-learn's, the user's, or the formula's own for metrics on CSR that no
     other engine supports. NaN is farther than any distance.
     """
 
@@ -257,7 +255,7 @@ class AllPairs(Engine):
                 D[np.arange(len(D)), own] = np.nan
             last = np.partition(D, k - 1, axis=1)[:, [k - 1]]
             row, index = np.nonzero((last >= D) | np.isnan(last))
-            if Q is None:  # other distances may be NaN, too
+            if Q is None:  # other distances may be NaN as well
                 other = index != own[row]
                 row, index = row[other], index[other]
             distances[part], indices[part] = first_of_each(row, index, D[row, index], len(D), k)
@@ -267,14 +265,14 @@ class AllPairs(Engine):
 
 
 def slices(n: int, step: int, start: int = 0) -> list[slice]:
-    """Slices of n rows from ``start`` on, ``step`` at a time."""
+    """Slices of ``step`` rows that cover n rows from ``start`` on."""
     return [slice(start + i, start + min(i + step, n)) for i in range(0, n, step)]
 
 
 def ranked(
     formula: Formula, A: Points, rows: slice | Integers, B: Points, near: Integers, k: int
 ) -> Neighbors:
-    """The first k of the candidates ``near`` in B, (m, K) with -1 for none, of rows of A."""
+    """The first k of the candidates ``near`` (m, K) in B, -1 for none, for rows of A."""
     is_there = near >= 0
     if is_there.all():
         exact = formula.of_lists(A, rows, B, near)
@@ -284,14 +282,14 @@ def ranked(
         exact[is_there] = formula.pairs(A, np.arange(A.shape[0])[rows][row], B, near[row, place])
     order = np.argsort(exact, axis=1)
     ranks = np.take_along_axis(exact, order, axis=1)
-    if (ranks[:, 1:] == ranks[:, :-1]).any():  # lexsort takes several times as long
+    if (ranks[:, 1:] == ranks[:, :-1]).any():  # ties, for which lexsort is slower
         order = np.lexsort((near, exact))
         ranks = np.take_along_axis(exact, order, axis=1)
     return ranks[:, :k], np.take_along_axis(near, order[:, :k], axis=1)
 
 
 def first_of_each(row: Integers, index: Integers, distance: Floats, m: int, k: int) -> Neighbors:
-    """The first k pairs of each row by distance, then index; every row has at least k."""
+    """The first k of the pairs of each row, by distance, then index; every row has at least k."""
     order = np.lexsort((index, distance, row))
     start = np.searchsorted(row[order], np.arange(m))
     chosen = order[start[:, None] + np.arange(k)]
@@ -299,7 +297,7 @@ def first_of_each(row: Integers, index: Integers, distance: Floats, m: int, k: i
 
 
 def without_self(distances: NDArray[Any], indices: NDArray[Any], own: Integers) -> Neighbors:
-    """Lists without the row's own index; without their last entry where that is not in them."""
+    """Lists without the row's own index, or without the last entry if they do not contain it."""
     keep = indices != own[:, None]
     keep[keep.all(axis=1), -1] = False
     shape = (len(indices), indices.shape[1] - 1)
@@ -308,21 +306,20 @@ def without_self(distances: NDArray[Any], indices: NDArray[Any], own: Integers) 
 
 def _first_equal(X: Points, rows: Integers, k: int) -> tuple[Integers, NDArray[np.int64]]:
     """The rows with at least k duplicates among the others, and the first k of each."""
-    # Comparing all pairs within large groups of duplicates would take long. A row that has k
-    # duplicates is among ``rows`` with all of them: each has k others at distance 0, and either
-    # found them or is uncertain.
+    # A row with k duplicates is in ``rows`` with all of them: each has k others at distance 0, and
+    # either found them or is uncertain.
     groups: dict[bytes, list[int]] = {}
     for row, key in zip(rows.tolist(), _keys(X, rows)):
         groups.setdefault(key, []).append(row)
     large = [group for group in groups.values() if len(group) > k]
-    # Rows ascend, and so do groups. One more than k, because a row may be in the list itself.
+    # one more than k, because a row may be in the list itself
     same = np.array([row for group in large for row in group], dtype=np.int64)
     first = np.array([group[: k + 1] for group in large for _ in group], dtype=np.int64)
     return same, without_self(first, first, same)[1]
 
 
 def _keys(X: Points, rows: Integers) -> Iterator[bytes]:
-    """Equal for equal rows: 0.0 and -0.0 are, and so are a stored zero and none."""
+    """Hashable rows, in which 0.0 equals -0.0 and a stored zero equals none."""
     if isinstance(X, np.ndarray):
         return ((X[row] + 0.0).tobytes() for row in rows)
     clean = X[rows]
@@ -332,7 +329,7 @@ def _keys(X: Points, rows: Integers) -> Iterator[bytes]:
 
 
 def _error_of_sums(X: Points) -> float:
-    """Bound for the same terms added in another order, and roots: a few units per feature."""
+    """Error bound for sums in another order, and roots: a few units per feature."""
     return 8 * (X.shape[1] + 16) * UNIT
 
 

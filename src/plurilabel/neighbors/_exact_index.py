@@ -34,10 +34,8 @@ from plurilabel.neighbors._distance import Formula, Neighbors, Points
 from plurilabel.neighbors._engines import AllPairs, Brute, Engine, Run, Tree, threads
 
 _ONE_BUILDS = Lock()
-GAINS_ABOVE = (
-    2e11  # products of points, times features: a GPU then gains more than its start costs
-)
-DENSE_UP_TO = 65_536  # features up to which a GPU is faster for sparse points, made dense
+GAINS_ABOVE = 2e11  # n * n * d from which a GPU gains more than its start costs
+DENSE_UP_TO = 65_536  # features up to which a GPU is faster for sparse points made dense
 
 
 def _has_features(index: ExactIndex) -> bool:
@@ -49,11 +47,11 @@ def _has_features(index: ExactIndex) -> bool:
 class ExactIndex(AllOrNothing, BaseEstimator):
     """Exact nearest neighbours, the same everywhere.
 
-    Returns the true k nearest by distances in float64, ties in the order of the index. The result
-    does not depend on the algorithm, the number of threads, the sizes of blocks, or on whether the
-    same values are stored as float32, float64 or sparse: distances are those of a plain loop over
-    the features in the order of the columns, bit for bit. Faster, rounded arithmetic only proposes
-    candidates, and rows that its error bound leaves in doubt are searched again, more widely.
+    Returns the true k nearest points by float64 distance, ties in the order of the index. The
+    result does not depend on the algorithm, the device, the number of threads, or on whether the
+    same values are stored as float32, float64 or sparse: distances equal those of a plain loop
+    over the features, bit for bit. Faster, rounded arithmetic only proposes candidates, and rows
+    that its error bound leaves uncertain are searched again.
 
     Parameters
     ----------
@@ -61,27 +59,26 @@ class ExactIndex(AllOrNothing, BaseEstimator):
         "euclidean", "cosine", "manhattan", "chebyshev" and "minkowski" are certified as above.
         Any other metric is computed by :func:`sklearn.metrics.pairwise_distances`, with ties in
         the order of the index; metrics of sets ("jaccard", "dice", ...) treat every value except 0
-        as present. "precomputed" takes distances in place of X: (n, n) in ``fit``, (m, n) in
+        as present. With "precomputed", X holds distances: (n, n) in ``fit``, (m, n) in
         ``kneighbors``.
     p : float, default=2
-        Power for "minkowski", at least 1. Powers other than 1, 2 and infinity come from
-        ``numpy.power``, whose last bit depends on the processor.
+        Power for "minkowski", at least 1. Powers other than 1, 2 and infinity use ``numpy.power``,
+        whose last bit depends on the processor.
     metric_params : dict, optional
-        Further arguments of the metric, which scikit-learn then computes.
+        Further arguments of the metric; scikit-learn then computes the distances.
     n_jobs : int, optional
         Number of threads; None for as many as BLAS uses, -1 for one per processor.
     algorithm : {"auto", "blocks", "tree", "brute"}, default="auto"
         "blocks" multiplies matrices (Euclidean and cosine), "tree" is a k-d tree (dense X),
-        "brute" compares all pairs directly, "auto" takes the fastest. The result is the same.
+        "brute" compares all pairs directly, "auto" takes the fastest.
     device : str, default="auto"
-        Where "blocks" multiplies: "cpu", "cuda" for all GPUs of this machine, or one of them, like
-        "cuda:1". The result is the same. "auto" takes a GPU, if torch finds one and there are
-        enough points to gain by it. Sparse points are made dense there, unless they have more than
-        65,536 features: those, and other metrics, stay on the CPU.
+        Where "blocks" multiplies: "cpu", "cuda" for all GPUs of this machine, or one GPU such as
+        "cuda:1". "auto" uses a GPU if torch finds one and there are enough points. Sparse points
+        are made dense there; those with more than 65,536 features, and other metrics, stay on the
+        CPU.
     device_memory : int, optional
-        Bytes of a GPU's memory that may be used; None for 60% of the free memory. Points that do
-        not fit are sent in blocks. About half a GiB is needed in any case. Tensors that are
-        already there are not counted.
+        Bytes of GPU memory to use, at least about half a GiB; None for 60% of the free memory.
+        Points that do not fit are sent in blocks. Tensors that are already there do not count.
 
     Attributes
     ----------
@@ -89,23 +86,22 @@ class ExactIndex(AllOrNothing, BaseEstimator):
     n_samples_fit_ : int
         Number of training points.
     points_ : ndarray or csr_array of shape (n, d)
-        A copy of the training points; for a tensor on a GPU, made when first read.
+        A copy of the training points; for a tensor on a GPU, made on first access.
     device_ : str
         Where the search runs: "cpu", or the (first) GPU, such as "cuda:0".
 
     Notes
     -----
-    Cosine distance is half the squared Euclidean distance of the rows scaled to length one, for
-    values of any magnitude. A row of zeros has distance 1 from every row.
+    Cosine distance is half the squared Euclidean distance of the rows scaled to length one. A row
+    of zeros has distance 1 from every row.
 
-    Undefined distances are NaN: "correlation" of a row whose values are all equal, "dice" of two
-    rows of zeros, "nan_euclidean" of rows that share no known value. NaN is farther than any
-    distance. ``kneighbors`` raises an error for a row with fewer than ``n_neighbors`` defined
-    distances.
+    Undefined distances are NaN and farther than any other: "correlation" of a row whose values are
+    all equal, "dice" of two rows of zeros, "nan_euclidean" of rows that share no known value.
+    ``kneighbors`` raises an error for a row with fewer than ``n_neighbors`` defined distances.
 
-    Memory beyond X: ``fit`` keeps a copy of X, and one in float32 (float64 where float32 cannot
-    tell neighbours apart); ``kneighbors`` adds another one and some megabytes per thread, and
-    about ``20 * m * k`` bytes for m rows. Nothing has the size (m, n).
+    In addition to X, memory holds a copy of X and one in float32 (float64 if float32 cannot tell
+    neighbours apart); ``kneighbors`` adds another one, some megabytes per thread, and about
+    ``20 * m * k`` bytes for m rows. Nothing has the size (m, n).
 
     Examples
     --------
@@ -179,10 +175,10 @@ class ExactIndex(AllOrNothing, BaseEstimator):
                 return self
         points = validate_points(self, X, reset=True)
         if self.metric == "precomputed" and points.shape[0] != points.shape[1]:
-            what = (
-                f"a square matrix of distances for metric='precomputed', got shape {points.shape}"
+            raise ValueError(
+                "X must be a square matrix of distances for metric='precomputed', got shape "
+                f"{points.shape}"
             )
-            raise ValueError(f"X must be {what}")
         points = own(points, X)
         return self._take(points, self._new_engine(points))
 
@@ -235,7 +231,7 @@ class ExactIndex(AllOrNothing, BaseEstimator):
 
     @cached_property
     def points_(self) -> Any:
-        """The training points; those of a tensor on a GPU are copied at the first access."""
+        """The training points; those of a tensor on a GPU are copied on first access."""
         if "_there" not in self.__dict__:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute 'points_'")
         return on_host(self._there)
@@ -270,9 +266,9 @@ class ExactIndex(AllOrNothing, BaseEstimator):
         return str(getattr(self._engine, "where", ["cpu"])[0])
 
     def _on_a_gpu(self, X: Any, *, reset: bool) -> Any:
-        """X as a validated tensor of torch if it is on a GPU and can be searched there, else None.
+        """X as a validated torch tensor if it is on a GPU and can be searched there, else None.
 
-        Invalid X gives None as well: the validation in main memory raises the error.
+        Invalid X also gives None: validation in main memory then raises the error.
         """
         if isinstance(X, np.ndarray) or not hasattr(X, "__dlpack_device__"):
             return None
@@ -291,7 +287,7 @@ class ExactIndex(AllOrNothing, BaseEstimator):
         return tensor
 
     def _takes_gpu(self, formula: Formula, points: Any) -> bool:
-        """Whether points of this shape are searched on a GPU."""
+        """Whether to search these points on a GPU."""
         if self.device == "cpu" or self.algorithm not in ("auto", "blocks"):
             return False
         n, d = points.shape
@@ -320,21 +316,18 @@ class ExactIndex(AllOrNothing, BaseEstimator):
         if formula.cosine and isinstance(points, torch.Tensor):
             points = unit_rows(points)
         engine = GpuEngine(formula, points, where, self.device_memory)
-        # Blocks that are sent each time would make single queries slow.
+        # sending blocks for each search would make single queries slow
         blocks = sparse.issparse(points) and engine.kept is None
         return None if self.device == "auto" and blocks else engine
 
-    # Points and engine are replaced, never changed: a copy that grows leaves this index alone.
-
     def __copy__(self) -> Self:
+        # points and engine are replaced, never modified: a copy that grows leaves this index alone
         other = type(self)(**self.get_params(deep=False))
         other.__dict__.update(self.__dict__)
         return other
 
-    # Pickles and model files keep parameters and points only: the engine takes as much memory
-    # again, which a loaded model does not need before its first search.
-
     def __getstate__(self) -> dict[str, Any]:
+        # without the engine, which takes as much memory as the points and is rebuilt when needed
         state = super().__getstate__()
         if "_there" in state:
             state["points_"] = self.points_
@@ -343,7 +336,7 @@ class ExactIndex(AllOrNothing, BaseEstimator):
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
         if hasattr(self, "points_"):
-            check_fitted(self)  # engines run compiled code, and a file may come from anywhere
+            check_fitted(self)  # engines run compiled code on what may be a malicious file
 
     def kneighbors(
         self,
@@ -358,8 +351,8 @@ class ExactIndex(AllOrNothing, BaseEstimator):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (m, d), optional
-            Points to search for. None for the training points themselves: then each is left
-            out of its own neighbours; duplicates of it are not.
+            Query points. None for the training points, each of which is excluded from its own
+            neighbours; duplicates of it are not.
         n_neighbors : int, optional
             Number of neighbours; None for 5.
         return_distance : bool, default=True
@@ -403,7 +396,7 @@ class ExactIndex(AllOrNothing, BaseEstimator):
         if not isinstance(self.points_, np.ndarray):
             Q = sparse.csr_array(Q)
         elif not isinstance(Q, np.ndarray):
-            # The training points are dense: queries are made dense too, some rows at a time.
+            # make queries dense like the training points, some rows at a time
             parts = (Q[i : i + 1024].toarray() for i in range(0, Q.shape[0], 1024))
             found = [self._search(part, k, run) for part in parts]
             return np.vstack([d for d, _ in found]), np.vstack([i for _, i in found])
@@ -414,7 +407,7 @@ class ExactIndex(AllOrNothing, BaseEstimator):
         return Q if (formula := self._engine.formula) is None else formula.prepare(Q)
 
     def _as_asked_there(self, X: Any) -> Any:
-        """Queries as the engine on a GPU needs them: a tensor, an array, or CSR."""
+        """Queries as the GPU engine needs them: a tensor, an array, or CSR."""
         if X is None:
             return None
         if (there := self._on_a_gpu(X, reset=False)) is None:
@@ -433,14 +426,12 @@ class ExactIndex(AllOrNothing, BaseEstimator):
 
 
 def choose_engine(algorithm: str, formula: Formula, X: Any) -> Engine:
-    """An engine for these (prepared) points: the one named, or the fastest for "auto"."""
+    """The named engine for these (prepared) points, or the fastest for "auto"."""
     if algorithm == "tree" and not isinstance(X, np.ndarray):
         raise ValueError("algorithm='tree' needs dense X, got a sparse matrix")
     if algorithm == "blocks" and formula.p != 2:
-        p = formula.p
-        raise ValueError(
-            f"algorithm='blocks' is for the Euclidean and cosine distance, got {p=:g}"
-        )
+        what = "algorithm='blocks' is for the Euclidean and cosine distance"
+        raise ValueError(f"{what}, got p={formula.p:g}")
     chosen = _fastest(formula, X) if algorithm == "auto" else algorithm
     if chosen == "tree":
         return Tree(formula, X)
@@ -452,7 +443,7 @@ def choose_engine(algorithm: str, formula: Formula, X: Any) -> Engine:
 
 
 def are_multiplied(formula: Formula, X: Points) -> bool:
-    """Whether "auto" takes rounded products for these (prepared) points: :class:`Blocks`."""
+    """Whether "auto" uses :class:`Blocks` for these (prepared) points."""
     return _fastest(formula, X) == "blocks" and (formula.cosine or Whole.for_points(X) is None)
 
 
@@ -463,8 +454,8 @@ def _fastest(formula: Formula, X: Points) -> str:
 
 
 def _tree_pays(formula: Formula, X: NDArray[Any]) -> bool:
-    """Whether a k-d tree is faster; measured on normal data, against products and brute force."""
-    # More features need more points. Many duplicates slow a tree down.
+    """Whether a k-d tree is faster; measured on normal data against products and brute force."""
+    # more features need more points, and many duplicates slow a tree down
     n, d = X.shape
     if formula.p == 2:
         enough = np.log(n / 150) >= d * np.log(2.25)
@@ -477,7 +468,7 @@ def _tree_pays(formula: Formula, X: NDArray[Any]) -> bool:
 
 
 def how_many(n_neighbors: int | None, n: int, *, own: bool) -> int:
-    """Validate the number of neighbours among n points; ``own``: these points are the queries."""
+    """Validate the number of neighbours among n points, which are the queries if ``own``."""
     k = 5 if n_neighbors is None else n_neighbors
     if not isinstance(k, int | np.integer) or isinstance(k, bool):
         raise TypeError(f"n_neighbors must be an integer, got {k!r}")
@@ -490,7 +481,7 @@ def how_many(n_neighbors: int | None, n: int, *, own: bool) -> int:
 
 
 def validate_points(index: Any, X: Any, *, reset: bool) -> Points:
-    """Points as the searches need them: float, C order or canonical CSR with narrow indices."""
+    """Validated points: floats in C order, or canonical CSR with 32-bit indices if possible."""
     X = on_host(X)
     refuse_masked(X, "X")
     refuse_dates(X, "X")

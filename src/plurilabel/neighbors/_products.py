@@ -4,13 +4,13 @@ For points x and y with squared lengths h, one product of rows with two columns 
 
     (-2 x, h_x, 1) · (y, 1, h_y)  =  h_x + h_y - 2 x·y  =  ‖x - y‖²
 
-:mod:`~plurilabel.neighbors._blocks` chooses x and h such that rounding is harmless. Here the
-smallest products of each row are found.
+:mod:`~plurilabel.neighbors._blocks` chooses x and h such that rounding is harmless. This module
+finds the smallest products of each row.
 
-Nothing of size (n, n) is kept. An upper bound of each row's K-th smallest value comes from a
-sample first. Then block after block is multiplied, and one comparison with the largest bound in
-the block leaves few numbers to look at. They go to a table of the K smallest so far, which lowers
-the bounds. Between the training points themselves one block serves its rows and its columns.
+Nothing of size (n, n) is kept. A sample gives an upper bound of each row's K-th smallest value.
+Then matrices are multiplied in blocks, and one comparison with the largest bound of the block
+leaves few numbers. They go to a table of the K smallest so far, which lowers the bounds. Among the
+training points themselves, one block serves its rows and its columns.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from plurilabel._core.blocks import stack_rows
 from plurilabel.neighbors._distance import Points
 from plurilabel.neighbors._engines import Pairs, Run, slices
 
-DENSE_ABOVE = 0.08  # share of stored values from which BLAS is faster than a sparse product
-DIRECT_BELOW = 5000  # training points: selection is then faster than a sample and a filter
+DENSE_ABOVE = 0.08  # fraction of stored values from which BLAS is faster than a sparse product
+DIRECT_BELOW = 5000  # training points up to which selection is faster than a sample and a filter
 SAMPLE = 1024
 BLOCK = 512  # edge of a block, at most 65,536: 512 x 512 floats stay in the cache of a core
 COPIED = 1 << 25  # bytes of rows copied, or made dense, for a side of a product; at least 16 rows
@@ -42,7 +42,7 @@ Best: TypeAlias = tuple[NDArray[np.int64], NDArray[Any], NDArray[Any]]
 
 @dataclass(frozen=True)
 class Operand:
-    """Rows ``(x, 1, h)`` of a product; its left side ``(factor x, h, 1)`` comes from the same."""
+    """Rows ``(x, 1, h)`` of a product, from which its left side ``(factor x, h, 1)`` is made."""
 
     rows: Points  # (n, d + 2)
     factor: float
@@ -62,11 +62,11 @@ class Operand:
         return Operand(stack_rows([self.rows, other.rows]), self.factor)
 
     def width(self, wanted: int) -> int:
-        """How many rows may be copied, or made dense, at once."""
+        """The number of rows that may be copied, or made dense, at once."""
         return max(16, min(wanted, COPIED // (self.dtype.itemsize * self.rows.shape[1])))
 
     def left(self, part: slice, out: NDArray[Any] | None = None) -> Points:
-        """Dense, or CSR where few values are stored; ``out`` is used for dense rows."""
+        """Dense, or CSR if few values are stored; ``out`` is used for dense rows."""
         d = self.rows.shape[1] - 2
         if isinstance(self.rows, np.ndarray):
             rows = self.rows[part]
@@ -86,7 +86,7 @@ class Operand:
         return sparse.csr_array((data, swapped, rows.indptr), rows.shape)
 
     def right(self, part: slice) -> NDArray[Any]:
-        """Dense (d + 2, width): a scratch block, the points stay as they are."""
+        """Dense (d + 2, width)."""
         rows = self.rows[part].T
         return rows if isinstance(rows, np.ndarray) else rows.toarray(order="C")
 
@@ -96,50 +96,49 @@ def product(left: Points, right: NDArray[Any], out: NDArray[Any] | None = None) 
     return np.matmul(left, right, out=out) if isinstance(left, np.ndarray) else left @ right
 
 
-def smallest(rows: Operand | None, columns: Operand, K: int, run: Run) -> Best:
-    """The K columns with the smallest products, for each row; unordered."""
-    # Rows None are the columns themselves, each without itself. Returns the indices (m, K), -1
-    # where fewer than K columns came below the bound, their products (m, K), and bounds (m,): no
-    # column left out has a product below its row's.
-    asked = columns if rows is None else rows
-    if columns.n <= DIRECT_BELOW or columns.n < 8 * K or asked.n * columns.n <= _FEW:
-        return _direct(rows, columns, K, run, _least)
-    bounds = _bounds_from_sample(rows, columns, K, run)
-    # Rows with similar bounds go together: one number then serves a whole block.
-    order = np.argsort(bounds, kind="stable")
-    asked, bounds = asked.take(order), bounds[order]
-    if rows is None:
-        search: _Search = _Symmetric(asked, asked, K, bounds)
+def smallest(
+    rows: Operand | None, columns: Operand, K: int, run: Run, *, in_order: bool = False
+) -> Best:
+    """The K columns with the smallest products for each row.
+
+    If rows is None, they are the columns, each without itself. Returns indices (m, K), -1 where
+    fewer than K columns are below the bound, their products (m, K), and bounds (m,): no column
+    left out has a smaller product. With ``in_order``, columns are in ascending order, and products
+    and bounds may be a little too low.
+    """
+    asked, n = columns if rows is None else rows, columns.n
+    if n <= DIRECT_BELOW or n < 8 * K or asked.n * n <= _FEW:
+        bits_left = 10 if columns.dtype == np.float32 else 24
+        by_bits = in_order and _bits(n, K) <= bits_left
+        found = _direct(rows, columns, K, run, _first if by_bits else _partitioned)
+        if by_bits or not in_order:
+            return found
     else:
-        search = _Search(asked, columns, K, bounds)
-    search.go(run)
-    back = np.argsort(order)
-    indices = search.indices[back].astype(np.int64)
-    if rows is None:
-        indices = np.where(indices >= 0, order[indices], -1)
-    return indices, search.values[back], search.bounds[back]
-
-
-def smallest_in_order(rows: Operand | None, columns: Operand, K: int, run: Run) -> Best:
-    """As ``smallest``, in ascending order; values and bounds may be a little too low."""
-    n, m = columns.n, (columns if rows is None else rows).n
-    is_direct = n <= DIRECT_BELOW or n < 8 * K or m * n <= _FEW
-    if is_direct and _bits(n, K) <= (10 if columns.dtype == np.float32 else 24):  # enough is left
-        return _direct(rows, columns, K, run, _least_in_order)
-    near, values, bounds = smallest(rows, columns, K, run)
-    order = np.argsort(values, axis=1)
-    near, values = (np.take_along_axis(part, order, axis=1) for part in (near, values))
-    return near, values, bounds
+        bounds = _bounds_from_sample(rows, columns, K, run)
+        # rows with similar bounds go together: one number then serves a whole block
+        order = np.argsort(bounds, kind="stable")
+        asked, bounds, back = asked.take(order), bounds[order], np.argsort(order)
+        own = rows is None
+        search = (_Symmetric if own else _Search)(asked, asked if own else columns, K, bounds)
+        search.go(run)
+        indices = search.indices[back].astype(np.int64)
+        if own:
+            indices = np.where(indices >= 0, order[indices], -1)
+        found = indices, search.values[back], search.bounds[back]
+        if not in_order:
+            return found
+    order = np.argsort(found[1], axis=1)
+    near, values = (np.take_along_axis(part, order, axis=1) for part in found[:2])
+    return near, values, found[2]
 
 
 def smallest_across(
     both: Operand, cut: int, K: int, run: Run, limits: Any = None, scratch: Any = None
 ) -> Best:
-    """As ``smallest``, of two sets of points at once: each row only meets those of the other set.
+    """Like ``smallest``, between the first ``cut`` rows and the others: a product serves both.
 
-    The first ``cut`` rows are one set, the others the second. Each product serves both. Products
-    above the ``limits`` (n,) of a row are not needed: fewer than K may be found then. It is faster
-    if rows with similar limits are together. ``scratch`` is memory of an earlier search.
+    With ``limits`` (n,), products above the limit of a row may be missing; rows with similar
+    limits should be together. ``scratch`` is memory of an earlier search.
     """
     if limits is not None:
         above = np.nextafter(limits.astype(both.dtype), np.inf, dtype=both.dtype)
@@ -176,14 +175,14 @@ def below(rows: Operand, columns: Operand, limits: NDArray[Any]) -> Pairs:
 def all_products(
     rows: Operand, part: slice, columns: Operand, out: NDArray[Any] | None = None
 ) -> NDArray[Any]:
-    """Products (rows in part, all columns); of sparse operands only the part is made dense."""
+    """Products (rows in part, all columns); only the part of a sparse operand is made dense."""
     if isinstance(columns.rows, np.ndarray):
         return product(rows.left(part), columns.right(slice(None)), out)
     return np.ascontiguousarray(product(columns.left(slice(None)), rows.right(part)).T)
 
 
 def _direct(
-    rows: Operand | None, columns: Operand, K: int, run: Run, select: Callable[..., Best]
+    rows: Operand | None, columns: Operand, K: int, run: Run, first: Callable[..., Best]
 ) -> Best:
     asked = columns if rows is None else rows
     m, n = asked.n, columns.n
@@ -206,7 +205,7 @@ def _direct(
         L = all_products(asked, part, columns, out)
         if rows is None:
             L[np.arange(len(L)), np.arange(m)[part]] = np.finfo(L.dtype).max
-        indices[part], values[part], bounds[part] = select(L, K)
+        indices[part], values[part], bounds[part] = _least(L, K, first)
 
     run(some, slices(m, height))
     if n - (rows is None) == K:
@@ -215,15 +214,15 @@ def _direct(
 
 
 def _shares(n: int, K: int) -> tuple[int, int]:
-    """How many of n columns are reduced to their least, and how many such parts there are."""
-    # Columns i, i + parts, i + 2 parts and so on are one part. The K smallest are in those parts
-    # whose least values are smallest: K parts are enough.
+    """The size of parts of n columns that are reduced to their minima, and their number."""
+    # Columns i, i + parts, i + 2 parts and so on are one part. The K smallest values are in the K
+    # parts with the smallest minima.
     together = int(np.sqrt(n / K))
     return (1, n) if together < 3 else (together, n // together)
 
 
 def _columns_of(best: NDArray[Any], together: int, parts: int, n: int) -> NDArray[np.intp]:
-    """All columns in these parts (m, K), and those at the end that are in none."""
+    """All columns in these parts (m, K), and the last columns, which are in no part."""
     m, K = best.shape
     end, wide = parts * together, K * together
     columns = np.empty((m, wide + n - end), dtype=np.intp)
@@ -233,41 +232,30 @@ def _columns_of(best: NDArray[Any], together: int, parts: int, n: int) -> NDArra
     return columns
 
 
-def _least(L: NDArray[Any], K: int) -> Best:
-    """Columns and values of the K smallest of each row, unordered, and the largest of them."""
-    m, n = L.shape
-    start = n * np.arange(m)[:, None]
-    together, parts = _shares(n, K)
-    if together == 1:
-        columns = np.argpartition(L, K - 1, axis=1)[:, :K]
-        values = L.ravel().take(columns + start)
-        return columns, values, values.max(axis=1)
-    least = L[:, : parts * together].reshape(m, together, parts).min(axis=1)
-    columns = _columns_of(np.argpartition(least, K - 1, axis=1)[:, :K], together, parts, n)
-    values = L.ravel().take(columns + start)
-    chosen = np.argpartition(values, K - 1, axis=1)[:, :K]
-    chosen += columns.shape[1] * np.arange(m)[:, None]
-    values = values.ravel().take(chosen)
-    return columns.ravel().take(chosen), values, values.max(axis=1)
-
-
-def _least_in_order(L: NDArray[Any], K: int) -> Best:
-    """As ``_least``, in ascending order, with values a little too low; L is overwritten."""
+def _least(L: NDArray[Any], K: int, first: Callable[..., Best]) -> Best:
+    """Columns and values of the K smallest of each row, and a bound of all others."""
     m, n = L.shape
     together, parts = _shares(n, K)
     if together == 1:
-        return _first(L, K)
-    best, _, after = _first(L[:, : parts * together].reshape(m, together, parts).min(axis=1), K)
+        return first(L, K)
+    best, _, after = first(L[:, : parts * together].reshape(m, together, parts).min(axis=1), K)
     columns = _columns_of(best, together, parts, n)
-    chosen, values, bounds = _first(L.ravel().take(columns + n * np.arange(m)[:, None]), K)
+    chosen, values, bounds = first(L.ravel().take(columns + n * np.arange(m)[:, None]), K)
     chosen += columns.shape[1] * np.arange(m)[:, None]
     return columns.ravel().take(chosen), values, np.minimum(bounds, after)
 
 
+def _partitioned(L: NDArray[Any], K: int) -> Best:
+    """The K smallest of each row, unordered."""
+    columns = np.argpartition(L, K - 1, axis=1)[:, :K]
+    values = np.take_along_axis(L, columns, axis=1)
+    return columns, values, values.max(axis=1)
+
+
 def _first(L: NDArray[Any], K: int) -> Best:
-    """The K smallest of each row, with the last bits of each value given to its column."""
-    # So the values themselves are partitioned, which processors do several at a time, and take
-    # their columns along: ``argpartition`` takes three times as long.
+    """The K smallest of each row, ascending, with values a little too low; L is overwritten."""
+    # The last bits of each value hold its column, so that the values themselves are partitioned,
+    # which processors do several at a time: ``argpartition`` takes three times as long.
     n = L.shape[1]
     mask = (1 << (n - 1).bit_length()) - 1
     bits: NDArray[Any] = L.view(np.int32 if L.itemsize == 4 else np.int64)
@@ -282,19 +270,19 @@ def _first(L: NDArray[Any], K: int) -> Best:
 
 
 def _bits(n: int, K: int) -> int:
-    """Bits of a number of a column or part in ``_least_in_order``."""
+    """Bits of the number of a column or part in ``_first``."""
     together, parts = _shares(n, K)
     most = max(parts, K * together + n - parts * together)
     return (most - 1).bit_length()
 
 
 def _bounds_from_sample(rows: Operand | None, columns: Operand, K: int, run: Run) -> NDArray[Any]:
-    """For each row a number that at least K products do not exceed."""
+    """For each row an upper bound of its K-th smallest product."""
     asked = columns if rows is None else rows
     size = min(columns.n, max(SAMPLE, 4 * K))
     some = np.random.default_rng(0).choice(columns.n, size, replace=False)
     sample = columns.take(np.sort(some))
-    # A training point may be in the sample: one more than K, to be sure of K others.
+    # one more than K for a training point, which may be in the sample itself
     rank = K if rows is None else K - 1
     bounds = np.empty(asked.n, dtype=columns.dtype)
 
@@ -308,7 +296,7 @@ def _bounds_from_sample(rows: Operand | None, columns: Operand, K: int, run: Run
 
 
 class _Search:
-    """Tables of the K smallest for rows in blocks, filled from blocks of columns."""
+    """Tables of the K smallest products of blocks of rows, filled from blocks of columns."""
 
     def __init__(self, rows: Operand, columns: Operand, K: int, bounds: Any):
         self.rows, self.columns, self.K, self.bounds = rows, columns, K, bounds
@@ -336,7 +324,7 @@ class _Search:
         """In step r, block i of the first ``n_rows`` meets block ``partner(i, r)``, if any."""
         step = 0
         while step < n_steps:
-            # Rounds of 1, 1, 2, 4, 8 steps: the bounds fall fast at first and slowly later.
+            # rounds of 1, 1, 2, 4, 8 steps: the bounds fall fast at first
             steps = range(step, min(max(step * 2, 1), step + 8, n_steps))
 
             def one(i: int, steps: range = steps) -> None:
@@ -351,8 +339,10 @@ class _Search:
         run(self.settle, range(len(self.parts)))
 
     def compare(self, part: slice, i: int, right: Any, other: int | None = None) -> None:
-        """Keep the products of columns ``part`` below the bounds of the rows in block i."""
-        # If the columns are rows too, of block ``other``, their bounds count as well.
+        """Keep the products of columns ``part`` below the bounds of the rows in block i.
+
+        If the columns are also rows, of block ``other``, keep those below their bounds as well.
+        """
         width = right.shape[1]
         bounds = self.bounds[self.parts[i]]
         step = max(64, _CACHE // (width * self.columns.dtype.itemsize))
@@ -376,7 +366,7 @@ class _Search:
                 self.add(other, of_block, row[keep] + self.parts[i].start, value[keep])
 
     def workspace(self, height: int, width: int) -> tuple[Any, Any, Any]:
-        """Memory for a block, used again: allocating it costs as much as filling it."""
+        """Reused memory for a block: allocating it costs as much as filling it."""
         size, columns, scratch = height * width, self.columns, self.scratch
         if not hasattr(scratch, "floats") or len(scratch.floats) < size:
             scratch.floats = np.empty(size, dtype=columns.dtype)
@@ -392,7 +382,7 @@ class _Search:
         self.pending[i].append((row.astype(np.uint16), column.astype(np.int32), value))
 
     def settle(self, i: int, at_least: int = 1) -> None:
-        """Merge the findings for block i into its table, and lower its bounds."""
+        """Merge the findings of block i into its table, and lower its bounds."""
         if sum(len(found[0]) for found in self.pending[i]) < at_least:
             return
         found, self.pending[i] = self.pending[i], []
@@ -418,7 +408,7 @@ class _Symmetric(_Search):
 
     def go(self, run: Run) -> None:
         n = len(self.parts)
-        # With an even number of blocks, halfway round each pair would meet twice.
+        # with an even number of blocks, pairs half-way round would meet twice
         self.in_rounds(
             n, n // 2 + 1, lambda i, r: None if 2 * r == n and i >= r else (i + r) % n, run
         )

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any
 from plurilabel._core.roster import publish
 from plurilabel.serve._answers import Ask
 from plurilabel.serve._insight import information
-from plurilabel.serve._ledger import Ledger
 from plurilabel.serve._row_reader import BadInput
 from plurilabel.serve._service import Service
-from plurilabel.serve._store import Entry, Store, StoreError
+from plurilabel.serve._store import StoreError
 
 if TYPE_CHECKING:
     from plurilabel.serve._app import create_app
@@ -23,11 +22,8 @@ if TYPE_CHECKING:
 __all__ = [
     "Ask",
     "BadInput",
-    "Entry",
-    "Ledger",
     "Limits",
     "Service",
-    "Store",
     "StoreError",
     "create_app",
     "information",

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.pipeline import Pipeline
 
 from plurilabel._core.blocks import dense
 from plurilabel._core.explanation.contributions import Contributions
@@ -20,10 +19,10 @@ from plurilabel._core.words import no_formula
 from plurilabel.models import Model
 from plurilabel.serve._training import Trained
 
-MARKED_LABELS = 30  # for which words are marked: those of the highest scores
-LONGEST_MARKED = 20_000  # letters of a text whose words are marked
+MARKED_LABELS = 30  # labels with the highest scores, for which words are marked
+LONGEST_MARKED = 20_000  # characters of a text whose words are marked
 _MOST_SHARED = 12
-_SPARSE = 0.5  # shared features are only named if two rows share less than this part of them
+_SPARSE = 0.5  # shared features are named if two rows share a smaller part of them
 
 
 @dataclass(frozen=True)
@@ -107,7 +106,7 @@ def explained(
 
 
 def _markers(why: Any, texts: Mapping[str, str]) -> dict[str, Marker]:
-    """What finds the words of each column of text; nothing for neighbors, which have no words."""
+    """Markers of the words in each column of text; none for explanations by neighbors."""
     if not isinstance(why, Contributions):
         return {}
     if not texts and why.text is not None:
@@ -121,7 +120,7 @@ def _markers(why: Any, texts: Mapping[str, str]) -> dict[str, Marker]:
 
 
 def _marks(markers: Mapping[str, Marker], j: int) -> dict[str, Any]:
-    """By column, the places of words and what each adds; left out where nothing is marked."""
+    """Positions and contributions of words, by column; empty columns are left out."""
     found = {
         name: [[start, end, finite(adds)] for start, end, adds in marker.marked(j).marks]
         for name, marker in markers.items()
@@ -148,21 +147,19 @@ def shared_features(now: Trained, X: Any, found: Sequence[Any]) -> list[list[lis
         common = np.minimum(np.abs(x), np.abs(near)) * (np.sign(x) == np.sign(near)) * telling
         best = np.argsort(-common, axis=1, kind="stable")[:, :_MOST_SHARED]
         few = (common > 0).mean(axis=1) < _SPARSE
-        told = (common > 0) & few[:, np.newaxis]
+        named = (common > 0) & few[:, np.newaxis]
         rows = enumerate(best.tolist())
-        shared.append([[names[j] for j in row if told[k, j]] for k, row in rows])
+        shared.append([[names[j] for j in row if named[k, j]] for k, row in rows])
     return shared
 
 
 def _feature_names(model: Model) -> list[str] | None:
     """Names of the features of the learner; None if the pipeline does not provide them."""
-    estimator = getattr(model.estimator, "best_estimator_", model.estimator)
-    estimator = getattr(estimator, "estimator_", estimator)
-    if isinstance(estimator, Pipeline) and len(estimator) > 1:
-        with suppress(ValueError, AttributeError, NotImplementedError):
-            return [str(name) for name in estimator[:-1].get_feature_names_out()]
-        return None
-    return [str(name) for name in model.feature_names]
+    if not model.steps:
+        return [str(name) for name in model.feature_names]
+    with suppress(ValueError, AttributeError, NotImplementedError):
+        return [str(name) for name in model.steps[-1].get_feature_names_out()]
+    return None
 
 
 def finite(value: Any) -> float | None:

@@ -9,6 +9,7 @@ from typing import Any
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
 from fastapi.openapi.utils import get_openapi
+from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
 from plurilabel import __version__
@@ -18,7 +19,6 @@ from plurilabel.serve._http import Context, Guard, Limits, error_response
 from plurilabel.serve._row_reader import BadInput
 from plurilabel.serve._service import Service
 from plurilabel.serve._store import StoreError
-from plurilabel.serve.label_studio import _backend
 
 LOCAL = ("127.0.0.1", "localhost", "::1")
 
@@ -94,9 +94,9 @@ def create_app(
         lifespan=lifespan,
         generate_unique_id_function=lambda route: route.name,
     )
-    app.state.context, app.state.label_studio = context, _backend.LabelStudio(service)
+    app.state.context = context
     app.openapi = lambda: _open_api(app, service)
-    for router in (*_routes.SECTIONS, _backend.router, _routes.page()):
+    for router in (*_routes.SECTIONS, _routes.page()):
         app.include_router(router)
     for error in (BadInput, StoreError, HTTPException, RequestValidationError):
         app.add_exception_handler(error, error_response)
@@ -117,7 +117,9 @@ def _open_api(app: FastAPI, service: Service) -> dict[str, Any]:
     if app.openapi_schema:
         return app.openapi_schema
     document = get_openapi(title=app.title, version=app.version, routes=app.routes)
-    for path, (schema, example) in _bodies(service).items():
+    for path, (form, fields, example) in _bodies(service).items():
+        schema = form.model_json_schema()
+        schema["properties"] |= fields
         content: Any = {"application/json": {"schema": schema, "example": example}}
         if path == "/predict":
             content["text/csv"] = {"schema": _TEXT}
@@ -139,32 +141,36 @@ def _open_api(app: FastAPI, service: Service) -> dict[str, Any]:
     return document
 
 
-def _bodies(service: Service) -> dict[str, tuple[dict[str, Any], dict[str, Any]]]:
-    """Schema and example of the body of a request, by path."""
+def _bodies(service: Service) -> dict[str, tuple[type[BaseModel], Any, Any]]:
+    """Model, schemas of this service and an example of the body of a request, by path."""
     row, labels = service.example(), list(service.model.label_names)
     names = {"type": "array", "items": {**_TEXT, "enum": labels}}
-    rows, count = _list(_row(service)), {"type": "integer", "minimum": 1}
-    correction = _object(
-        "labels",
-        labels=names,
-        row={"type": "integer"},
-        features=_row(service),
-        key={**_TEXT, "maxLength": 200},
-    )
+    rows = {"type": "array", "minItems": 1, "items": _row(service)}
+    correction = {
+        "type": "object",
+        "required": ["labels"],
+        "properties": {
+            "labels": names,
+            "row": {"type": "integer"},
+            "features": rows["items"],
+            "key": {**_TEXT, "maxLength": 200},
+        },
+        "additionalProperties": False,
+    }
     options = {} if service.method is None else {"scores": True, "top": min(3, len(labels))}
-    flag, number = {"type": "boolean"}, {"type": "number"}
+    corrections = {**rows, "items": correction}
+    new = {"features": row, "labels": labels[:1]}
     return {
-        "/predict": (
-            _object("rows", rows=rows, scores=flag, top=count, cut=number, remember=flag),
-            {"rows": [row], **options},
-        ),
+        "/predict": (_routes.PredictBody, {"rows": rows}, {"rows": [row], **options}),
         "/explain": (
-            _object("rows", rows=rows, labels={"type": "array", "items": _TEXT}, top=count),
+            _routes.ExplainBody,
+            {"rows": rows, "labels": {"type": "array", "items": _TEXT}},
             {"rows": [row], "top": 3},
         ),
         "/feedback": (
-            _object("corrections", corrections=_list(correction)),
-            {"corrections": [{"features": row, "labels": labels[:1]}]},
+            _routes.FeedbackBody,
+            {"corrections": corrections},
+            {"corrections": [new]},
         ),
     }
 
@@ -177,15 +183,6 @@ def _answer(service: Service, path: str, request: dict[str, Any]) -> Any:
         return service.explain(request["rows"], top=3)
     except BadInput as error:  # an invented row that the model rejects
         return {"error": str(error)}
-
-
-def _object(required: str, **properties: Any) -> dict[str, Any]:
-    schema = {"type": "object", "required": [required], "properties": properties}
-    return {**schema, "additionalProperties": False}
-
-
-def _list(items: Any) -> dict[str, Any]:
-    return {"type": "array", "minItems": 1, "items": items}
 
 
 def _row(service: Service) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from collections import Counter
 from collections.abc import Collection, Iterator
 from typing import Any
 
@@ -32,17 +33,17 @@ def read_table(
     """
     import pyarrow as pa
 
-    # A file is a stream between two magic words. Its footer could point to other batches than
-    # those that are checked.
+    # A file is a stream between two magic words. Its footer could point to other batches, and is
+    # ignored.
     start = 8 if content[:6] == b"ARROW1" else 0
     stream = pa.py_buffer(content).slice(start)
     _check_declared(stream, rows, size)
     with pa.ipc.open_stream(stream) as reader:
         names = reader.schema.names
     places = [j for j, name in enumerate(names) if name in wanted]
-    for name in dict.fromkeys(names[j] for j in places):
-        if names.count(name) > 1:
-            raise BadInput(f"the table has the column {names.count(name)} times", column=name)
+    for name, count in Counter(names[j] for j in places).items():
+        if count > 1:
+            raise BadInput(f"the table has the column {count} times", column=name)
     # without any, all columns would be read: the first stands for the number of rows
     options = pa.ipc.IpcReadOptions(included_fields=places or [0], use_threads=False)
     with pa.ipc.open_stream(stream, options=options) as reader:
@@ -52,6 +53,13 @@ def read_table(
     table.validate(full=True)
     if not places:
         table = table.select([])
+    return _as_frame(table, size)
+
+
+def _as_frame(table: Any, size: int) -> Any:
+    """Convert a table to a data frame; nested values are replaced by placeholders."""
+    import pyarrow as pa
+
     nested = {}
     for j, name in enumerate(table.column_names):
         if pa.types.is_nested(table.schema.types[j]):
@@ -94,43 +102,50 @@ def _messages(reader: Any) -> Iterator[Any]:
         yield message
 
 
-def _declared(message: Any) -> tuple[int, list[int]]:
-    """Rows of a batch, and the size of each buffer once it is unpacked."""
-    metadata, body = memoryview(message.metadata), memoryview(message.body or b"")
+class _Flatbuffer:
+    """The metadata of a message."""
 
-    def read(form: str, at: int) -> int:
-        value: int = struct.unpack_from(f"<{form}", metadata, at)[0]
+    def __init__(self, content: Any) -> None:
+        self.content = memoryview(content)
+
+    def read(self, form: str, at: int) -> int:
+        """Read a number."""
+        value: int = struct.unpack_from(f"<{form}", self.content, at)[0]
         return value
 
-    def field(table: int, place: int) -> int:
-        """Where a field of a table is; 0 if it is left out."""
-        vtable = table - read("i", table)
-        slot = 4 + 2 * place
-        offset = read("H", vtable + slot) if slot < read("H", vtable) else 0
+    def follow(self, at: int) -> int:
+        """Position that an offset points to."""
+        return at + self.read("I", at)
+
+    def field(self, table: int, place: int) -> int:
+        """Position of a field of a table; 0 if it is missing."""
+        vtable, slot = table - self.read("i", table), 4 + 2 * place
+        offset = self.read("H", vtable + slot) if slot < self.read("H", vtable) else 0
         return table + offset if offset else 0
 
-    def follow(at: int) -> int:
-        return at + read("I", at)
 
-    batch = follow(field(follow(0), 2))
+def _declared(message: Any) -> tuple[int, list[int]]:
+    """Rows of a batch, and the size of each buffer once it is unpacked."""
+    metadata, body = _Flatbuffer(message.metadata), memoryview(message.body or b"")
+    batch = metadata.follow(metadata.field(metadata.follow(0), 2))
     if message.type == "dictionary":
-        delta = field(batch, 2)
-        if delta and read("B", delta):
+        delta = metadata.field(batch, 2)
+        if delta and metadata.read("B", delta):
             raise BadInput("the table has a delta dictionary: send whole ones", status=400)
-        batch = follow(field(batch, 1))
-    rows, vector, compressed = field(batch, 0), field(batch, 2), field(batch, 3)
+        batch = metadata.follow(metadata.field(batch, 1))
+    rows, vector, compressed = (metadata.field(batch, place) for place in (0, 2, 3))
     sizes = []
     if vector:
-        vector = follow(vector)
-        for i in range(read("I", vector)):
-            offset, size = struct.unpack_from("<qq", metadata, vector + 4 + 16 * i)
+        vector = metadata.follow(vector)
+        for i in range(metadata.read("I", vector)):
+            offset, size = struct.unpack_from("<qq", metadata.content, vector + 4 + 16 * i)
             if compressed and size:
                 (declared,) = struct.unpack_from("<q", body, offset)
                 size = size - 8 if declared == -1 else declared
             if offset < 0 or size < 0:
                 raise BadInput("the body is not an Arrow table: a negative size", status=400)
             sizes.append(size)
-    length = read("q", rows) if rows else 0
+    length = metadata.read("q", rows) if rows else 0
     if length < 0:
         raise BadInput("the body is not an Arrow table: a negative length", status=400)
     return length, sizes
@@ -148,7 +163,7 @@ def _check_type(field: Any) -> None:
 
 
 def _placeholders(column: Any) -> Any:
-    """Empty lists or objects for a column of such; whoever knows what is expected rejects them."""
+    """Empty lists or objects for a column of such values, which the caller rejects."""
     import pyarrow as pa
 
     lists = pa.types.is_list(column.type) or pa.types.is_large_list(column.type)

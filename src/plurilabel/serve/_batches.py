@@ -19,7 +19,7 @@ def too_late(seconds: float | None) -> BadInput:
 class Batches:
     """A queue that passes requests to a function in batches.
 
-    No request waits for a batch to fill up: if a thread is idle, it is processed at once.
+    No request waits for a batch to fill up: it is processed immediately if a thread is idle.
     ``work`` takes a list of requests and returns a list of responses; exceptions among them are
     raised in the callers. A batch has at most ``most`` rows, and the queue at most ``waiting``.
     """
@@ -106,5 +106,5 @@ class Batches:
         return requests, futures
 
     def close(self) -> None:
-        """Wait for the batches under way."""
+        """Wait for the batches in progress."""
         self._pool.shutdown(wait=True)

@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn.utils import get_tags
 
 from plurilabel.serve._ledger import Ledger
-from plurilabel.serve._row_reader import BadInput, check_text, checked_labels, one_line
+from plurilabel.serve._row_reader import MISSING, BadInput, check_text, checked_labels, one_line
 from plurilabel.serve._store import Entry, Store, StoreError
 from plurilabel.serve._training import Trained, Training
 
@@ -188,8 +188,8 @@ class Corrections:
             try:
                 (record,) = self.reader.records([features])
             except BadInput as error:
-                raise BadInput(error.problem, row=i, column=error.column) from None
-            same = self.reader.same(entry.features, record)
+                raise error.at(i) from None
+            same = self.reader.key(entry.features) == self.reader.key(record)
         if not same:
             raise BadInput(f"key {entry.key!r} was used for another correction", row=i, status=409)
         return entry
@@ -197,24 +197,26 @@ class Corrections:
     def _checked_features(self, features: Any, i: int) -> Any:
         """Check a new row by encoding it as in training."""
         try:
-            records = self.reader.records([features])
-            read = self.reader.read_records(records)
+            (record,) = self.reader.records([features])
+            read = self.reader.read_records([record])
             try:
                 X = self.model.encoded(read.X)
             except _ERRORS as error:
                 raise self.reader.blamed(error, read) from None
+            if self._needs_numbers() and not _is_finite(X):
+                named = self.reader.missing(read) or self.reader.huge("too large", read.X)
+                raise named or BadInput(MISSING)
         except BadInput as error:
-            raise BadInput(error.problem, row=i, column=error.column) from None
+            raise error.at(i) from None
         except _ERRORS as error:
             raise BadInput(one_line(error), row=i) from None
+        return record
+
+    def _needs_numbers(self) -> bool:
+        """Whether missing values would be learned immediately, and are not supported."""
         learner = self.model.learner
         takes_nan = hasattr(learner, "__sklearn_tags__") and get_tags(learner).input_tags.allow_nan
-        exact = self.training.how == "exact" and not takes_nan
-        if exact and not sparse.issparse(X) and not np.isfinite(np.asarray(X, np.float64)).all():
-            named = self.reader.missing(read) or self.reader.huge("too large", read.X)
-            named = named or BadInput("a value is missing, and the model takes none")
-            raise BadInput(named.problem, row=i, column=named.column)
-        return records[0]
+        return self.training.how == "exact" and not takes_nan
 
     def _acknowledged(self, result: Any) -> Any:
         if isinstance(result, BadInput):
@@ -226,7 +228,7 @@ class Corrections:
         }
 
     def _start_refit(self) -> None:
-        """Refit in the background, unless under way. The lock must be held."""
+        """Start a refit in the background if none is running. The lock must be held."""
         if self._refitter is None or not self._refitter.is_alive():
             self._refitter = threading.Thread(target=self._refit, name="refit", daemon=True)
             self._refitter.start()
@@ -252,6 +254,10 @@ class Corrections:
     def _end_refit(self) -> None:
         self._refitter = None
         self._refitted.notify_all()
+
+
+def _is_finite(X: Any) -> bool:
+    return sparse.issparse(X) or bool(np.isfinite(np.asarray(X, np.float64)).all())
 
 
 def _check_key(key: Any, i: int) -> None:

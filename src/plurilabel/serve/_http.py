@@ -10,12 +10,13 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass
 from time import perf_counter
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any, TypeAlias, TypeVar
 
 from fastapi import Depends, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
 from joblib import cpu_count
+from pydantic import BaseModel, ValidationError
 from pydantic_core import from_json
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
@@ -26,10 +27,11 @@ from plurilabel.serve._insight import Insight
 from plurilabel.serve._row_reader import BadInput, one_line
 from plurilabel.serve._service import Service
 from plurilabel.serve._store import StoreError
+from plurilabel.serve.label_studio import LabelStudio
 
 KEEP_ALIVE = 30  # seconds that an idle connection stays open
-MOST_THREADS = 4  # batches at a time, each with memory of its own
-MOST_SLOW = 2  # explanations, views and large requests at a time
+MOST_THREADS = 4  # concurrent batches, each with its own memory
+MOST_SLOW = 2  # concurrent explanations, views and large requests
 LARGE = 256 << 10  # bytes of a request that is parsed in a thread
 UNPACKED = 4  # times the largest body: what an Arrow table may unpack to
 _SMALL = 4 << 10  # bytes of a request whose values are not counted
@@ -58,8 +60,8 @@ class Limits:
     connections : int
         Open connections.
     memory : int
-        Bytes of all requests that are under way, parsed, and of their responses, as estimated
-        from what was sent; further requests are rejected.
+        Estimated bytes of all parsed requests in progress and of their responses; further
+        requests are rejected.
     """
 
     body: int = 16 << 20
@@ -73,7 +75,7 @@ class Limits:
 
 
 class Budget:
-    """Bytes of requests and responses under way. Used by one thread, the event loop."""
+    """Bytes of requests in progress and their responses. Used by the event loop only."""
 
     def __init__(self, most: int) -> None:
         self.most, self.held = most, 0
@@ -84,7 +86,7 @@ class Budget:
             problem = f"the request takes more than {self.most:,} bytes of memory: send fewer rows"
             raise BadInput(f"{problem}, or ask for fewer scores", status=413)
         if self.held + more > self.most:
-            raise BadInput("too many bytes are under way: try again", status=503)
+            raise BadInput("the service is out of memory for requests: try again", status=503)
 
     def hold(self, request: Request, more: int) -> None:
         """Count bytes until the request ends, when the guard releases them."""
@@ -109,6 +111,7 @@ class Context:
         )
         # no time limit: a correction on its way to the disk must not be reported as failed
         self.corrections = Batches(service.correct_many, **queue)
+        self.label_studio, self.annotating = LabelStudio(service), asyncio.Lock()
         self._slow = asyncio.Semaphore(MOST_SLOW)
         self.parsing = asyncio.Lock()  # others are served between two large requests
 
@@ -145,7 +148,7 @@ class Context:
             running.exception()  # nobody waits for it after a timeout
 
     def close(self) -> None:
-        """Finish the batches under way and close the service."""
+        """Finish the batches in progress and close the service."""
         self.predictions.close()
         self.corrections.close()
         self.service.close()
@@ -207,7 +210,7 @@ async def json_body(request: Request) -> Any:
 
 
 async def table_body(request: Request, separators: bytes = b"") -> bytes | bytearray:
-    """Read a body with a table; what separates its cells tells how many there are."""
+    """Read the body of a table; its size is estimated from the separators of cells."""
     content = await read_body(request)
     context_of(request).budget.hold(request, _parsed_size(content, separators))
     return content
@@ -222,15 +225,23 @@ def _parsed_size(content: bytes | bytearray, separators: bytes) -> int:
     return wide * len(content) + 64 * values
 
 
-def checked_object(sent: Any, required: str, optional: Collection[str] = ()) -> dict[str, Any]:
-    """Check the fields of a JSON object."""
+Fields = TypeVar("Fields", bound=BaseModel)
+
+
+def checked(form: type[Fields], sent: Any, *, strict: bool = True) -> Fields:
+    """Check the fields of a JSON object, or of a query if not strict."""
     if not isinstance(sent, dict):
-        raise BadInput(f"the body must be an object with {required!r}")
-    if required not in sent:
-        raise BadInput(f"the body must have {required!r}")
-    if strange := sent.keys() - {required, *optional}:
-        raise BadInput(f"unknown field {min(strange)[:60]!r}")
-    return sent
+        raise BadInput("the body must be a JSON object")
+    try:
+        return form.model_validate(sent, strict=strict)
+    except ValidationError as error:
+        raise BadInput(_problem(error.errors()[0])) from None
+
+
+def _problem(first: Any, start: int = 0) -> str:
+    name = ".".join(str(part) for part in first["loc"][start:])[:60]
+    words = {"missing": f"missing field {name!r}", "extra_forbidden": f"unknown field {name!r}"}
+    return words.get(first["type"], f"{name}: {first['msg']}")
 
 
 def parsed_json(content: bytes | bytearray) -> Any:
@@ -257,7 +268,7 @@ def _parsed_slowly(content: bytes | bytearray) -> Any:
         raise BadInput(f"the body is not JSON: {name} is not a number there; use null", status=400)
 
     def whole(digits: str) -> int:
-        # truncated, but still too large to be used: whoever checks the value can name its place
+        # truncated, but still too large: the check of the value names its row and column
         return int(digits[:1000])
 
     try:
@@ -290,9 +301,7 @@ def error_response(_: Request | None, error: Exception) -> Response:
         sent = {"error": str(error), "row": row, "column": column}
         status, headers = error.status, dict(_ERROR_HEADERS.get(error.status, ()))
     elif isinstance(error, RequestValidationError):
-        first = error.errors()[0]
-        name = ".".join(str(part) for part in first["loc"][1:])
-        sent, status, headers = {"error": f"{name}: {first['msg']}"}, 422, {}
+        sent, status, headers = {"error": _problem(error.errors()[0], 1)}, 422, {}
     else:
         assert isinstance(error, HTTPException)
         sent, status = {"error": str(error.detail)}, error.status_code
@@ -398,7 +407,7 @@ def _without_port(host: str) -> str:
 
 
 class Counters:
-    """Numbers and durations of requests, for Prometheus. Used by one thread, the event loop."""
+    """Numbers and durations of requests, for Prometheus. Used by the event loop only."""
 
     buckets = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 

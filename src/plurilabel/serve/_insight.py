@@ -18,7 +18,7 @@ from plurilabel.learners import set_seeds
 from plurilabel.metrics import label_scores
 from plurilabel.neighbors import ExactIndex
 from plurilabel.serve._ledger import Ledger
-from plurilabel.serve._row_reader import BadInput, row_key
+from plurilabel.serve._row_reader import BadInput
 from plurilabel.serve._service import Service
 from plurilabel.serve._training import Growing, Refitting, Trained
 
@@ -63,8 +63,8 @@ class Insight:
     def view(self) -> View:
         """The view of the current version."""
         if not self.possible:
-            problem = "there are no rows to show: start the service with the data, of at most"
-            raise BadInput(f"{problem} {MOST_CELLS:,.0f} labels", status=404)
+            problem = "no rows to show: start the service with data that have at most"
+            raise BadInput(f"{problem} {MOST_CELLS:,.0f} label values", status=404)
         with self._lock:
             now, ledger = self.service.now, self.service.ledger
             if self._view is None or self._view.version != now.version:
@@ -252,13 +252,13 @@ class Insight:
         service = self.service
         now, ledger = service.now, service.ledger
         labelled = {
-            row_key(entry.features)
+            service.reader.key(entry.features)
             for entry in ledger.entries.values()
             if entry.features is not None and not ledger.undone(entry.id)
         }
         waiting: dict[str, Any] = {}
         for record in (*service.pool, *reversed(list(service.asked.values()))):
-            waiting.setdefault(row_key(record), record)
+            waiting.setdefault(service.reader.key(record), record)
         records = [r for key, r in waiting.items() if key not in labelled][:MOST_QUEUED]
         if not records or service.method is None:
             return {"version": now.version, "total": 0, "rows": []}

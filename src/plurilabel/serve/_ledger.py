@@ -16,26 +16,6 @@ class Ledger:
     has the number ``n_given + entry.id``. Row numbers never change. A row moves to the end of the
     training set whenever its labels change, since learners append what they learn: the training
     set is thus a function of the log.
-
-    Parameters
-    ----------
-    n_given : int
-        Number of rows that the model was fitted on.
-
-    Examples
-    --------
-    >>> from plurilabel.serve import Ledger, Store
-    >>> ledger = Ledger(3)
-    >>> ledger.add(Store.new(1, row=0, labels=["sun"]))
-    0
-    >>> ledger.add(Store.new(2, features={"x": 1.0}, labels=["sea"]))
-    5
-    >>> list(ledger.changed), ledger.labels(0), ledger.labels(1)
-    ([0, 5], ('sun',), None)
-    >>> ledger.add(Store.new(3, undoes=1))
-    0
-    >>> list(ledger.changed), ledger.labels(0)
-    ([5, 0], None)
     """
 
     n_given: int

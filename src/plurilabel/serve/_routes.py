@@ -2,24 +2,62 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
-from contextlib import suppress
+import asyncio
 from importlib.resources import files
 from typing import Any, Literal
 
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import PlainTextResponse, Response
+from pydantic import BaseModel, ConfigDict, FiniteFloat, PositiveInt
 
 from plurilabel.serve import _http
 from plurilabel.serve._answers import Ask
-from plurilabel.serve._http import Shared, checked_object, json_body, json_response
+from plurilabel.serve._http import Context, Shared, checked, json_body, json_response
 from plurilabel.serve._row_reader import BadInput, check_number_of_rows
 
 _MANY = 500  # rows of JSON that are checked in a thread
 _MOST_PARTS = 10_000  # of an explanation, to estimate its size
 _PER_PART = 300  # bytes of a part of an explanation
 _ARROW = ("application/vnd.apache.arrow.stream", "application/vnd.apache.arrow.file")
+
+
+class Body(BaseModel):
+    """A JSON object without other fields."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class PredictOptions(Body):
+    """Options of a prediction; in the query if the body is a table."""
+
+    scores: bool = False
+    top: PositiveInt | None = None
+    cut: FiniteFloat | None = None
+
+    def ask(self) -> Ask:
+        """Convert to the options of a service."""
+        return Ask(self.scores, None if self.top is None else min(self.top, 1 << 30), self.cut)
+
+
+class PredictBody(PredictOptions):
+    """The body of /predict."""
+
+    rows: Any
+    remember: bool = False
+
+
+class ExplainBody(Body):
+    """The body of /explain."""
+
+    rows: Any
+    labels: Any = None
+    top: PositiveInt = 8
+
+
+class FeedbackBody(Body):
+    """The body of /feedback."""
+
+    corrections: list[Any]
 
 
 predictions = APIRouter()
@@ -32,19 +70,19 @@ async def predict(request: Request) -> Response:
     service, most, remember = context.service, context.limits.rows, False
     rows: Any
     if kind == "application/json":
-        sent = checked_object(await json_body(request), "rows", _OPTIONS)
-        ask, remember = _checked_ask(sent), sent.get("remember", False)
-        n = _check_length(sent["rows"], most)
+        sent = checked(PredictBody, await json_body(request))
+        ask, remember = sent.ask(), sent.remember
+        n = _check_length(sent.rows, most)
         context.hold_answer(request, n, ask)
         read = service.reader.records if remember else service.reader.quick_records
         if n > _MANY:
-            rows = await context.in_thread(read, sent["rows"])
+            rows = await context.in_thread(read, sent.rows)
         else:
-            rows = read(sent["rows"])
+            rows = read(sent.rows)
         n = len(rows)
         del sent
     elif kind == "text/csv" or kind in _ARROW:
-        ask = _checked_ask(_query_options(request))
+        ask = checked(PredictOptions, dict(request.query_params), strict=False).ask()
         if kind == "text/csv":
             content = await _http.table_body(request, b",;\t|\n")
             rows = await context.in_thread(service.reader.read_csv, content, most)
@@ -64,47 +102,6 @@ async def predict(request: Request) -> Response:
     return json_response(answer)
 
 
-def _is_count(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 1
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= 1e300
-
-
-_FLAG = (lambda value: isinstance(value, bool)), "true or false"
-_OPTIONS: dict[str, tuple[Callable[[Any], bool], str]] = {
-    "scores": _FLAG,
-    "remember": _FLAG,
-    "top": (_is_count, "a whole number of at least 1"),
-    "cut": (_is_number, "a number"),
-}
-
-
-def _checked_ask(sent: dict[str, Any]) -> Ask:
-    for name in sent.keys() & _OPTIONS.keys():
-        fits, expected = _OPTIONS[name]
-        if not (fits(sent[name]) or (sent[name] is None and name in ("top", "cut"))):
-            raise BadInput(f"{name} must be {expected}")
-    top, cut = sent.get("top"), sent.get("cut")
-    top = None if top is None else min(top, 1 << 30)
-    return Ask(sent.get("scores", False), top, None if cut is None else float(cut))
-
-
-def _query_options(request: Request) -> dict[str, Any]:
-    """Options of a table, whose body has no place for them."""
-    sent: dict[str, Any] = {}
-    for name, value in request.query_params.items():
-        if name not in ("scores", "top", "cut"):
-            raise BadInput(f"unknown query parameter {name[:60]!r}")
-        sent[name] = value
-        with suppress(ValueError, RecursionError):  # what is not JSON is rejected later
-            sent[name] = json.loads(value.lower())
-        if name == "scores" and sent[name] in (0, 1):
-            sent[name] = bool(sent[name])
-    return sent
-
-
 def _check_length(rows: Any, most: int) -> int:
     n = len(rows) if isinstance(rows, list) else 1
     check_number_of_rows(n, most)
@@ -117,14 +114,12 @@ explanations = APIRouter()
 @explanations.post("/explain", summary="Explain scores")
 async def explain(request: Request, context: Shared) -> Response:
     """Neighbors, features or words that speak for and against each label."""
-    sent = checked_object(await json_body(request), "rows", ("labels", "top"))
-    n, top = _check_length(sent["rows"], context.limits.explained), sent.get("top", 8)
-    if not _is_count(top):
-        raise BadInput("top must be a whole number of at least 1")
-    work, labels = context.service.explain, sent.get("labels")
-    told = len(labels) if isinstance(labels, list) else len(context.service.places)
-    context.budget.hold(request, n * told * min(top, _MOST_PARTS) * _PER_PART)
-    return json_response(await context.in_thread(work, sent["rows"], labels=labels, top=top))
+    sent = checked(ExplainBody, await json_body(request))
+    n, top, labels = _check_length(sent.rows, context.limits.explained), sent.top, sent.labels
+    q = len(labels) if isinstance(labels, list) else len(context.service.places)
+    context.budget.hold(request, n * q * min(top, _MOST_PARTS) * _PER_PART)
+    work = context.service.explain
+    return json_response(await context.in_thread(work, sent.rows, labels=labels, top=top))
 
 
 corrections = APIRouter(prefix="/feedback")
@@ -134,12 +129,10 @@ corrections = APIRouter(prefix="/feedback")
 async def feedback(request: Request, context: Shared) -> Response:
     """Correct labels of training rows, or of new rows.
 
-    The response is sent once the corrections are on disk; `applied` tells whether the model has
+    The response is sent once the corrections are on disk; `applied` is true if the model has
     already learned them.
     """
-    given = checked_object(await json_body(request), "corrections")["corrections"]
-    if not isinstance(given, list):
-        raise BadInput("corrections must be a list with at least one correction")
+    given = checked(FeedbackBody, await json_body(request)).corrections
     check_number_of_rows(len(given), context.limits.rows)
     return json_response(await context.corrections(given, len(given)))
 
@@ -265,7 +258,47 @@ async def metrics(context: Shared) -> Response:
     return Response(context.counters.text(gauges), media_type="text/plain; version=0.0.4")
 
 
-SECTIONS = (predictions, explanations, corrections, data, status)
+label_studio = APIRouter(prefix="/label-studio")
+
+
+async def _studio_answer(
+    request: Request, context: Context, work: Any, status: int = 200
+) -> Response:
+    sent = await json_body(request)
+    tasks = sent.get("tasks") if isinstance(sent, dict) else None
+    if isinstance(tasks, list):
+        check_number_of_rows(len(tasks), context.limits.rows)
+        context.hold_answer(request, len(tasks), Ask(scores=True))
+    # an update must not be learned before the annotation that it updates
+    async with context.annotating:
+        return json_response(await asyncio.to_thread(work, sent), status)
+
+
+@label_studio.get("/health", summary="Label Studio: check that the backend is up")
+async def studio_health(context: Shared) -> Response:
+    """The address of the backend is /label-studio."""
+    return json_response(context.label_studio.health())
+
+
+@label_studio.post("/setup", summary="Label Studio: check a project")
+async def studio_setup(request: Request, context: Shared) -> Response:
+    """Check that the model fits the labeling configuration."""
+    return await _studio_answer(request, context, context.label_studio.setup)
+
+
+@label_studio.post("/predict", summary="Label Studio: predict tasks")
+async def studio_predict(request: Request, context: Shared) -> Response:
+    """Predict choices for tasks."""
+    return await _studio_answer(request, context, context.label_studio.predict)
+
+
+@label_studio.post("/webhook", summary="Label Studio: receive events", status_code=201)
+async def studio_webhook(request: Request, context: Shared) -> Response:
+    """Learn annotations as corrections."""
+    return await _studio_answer(request, context, context.label_studio.webhook, 201)
+
+
+SECTIONS = (predictions, explanations, corrections, data, status, label_studio)
 
 PAGE = {  # path: file and media type
     "/": ("serve/page/page.html", "text/html"),

@@ -1,4 +1,4 @@
-"""Read the rows of a request and name row and column in every error."""
+"""Read the rows of a request; errors name the row and column at fault."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ from plurilabel.io.shared import unseen_categories, without_known_words
 from plurilabel.models import Model, ModelRows
 
 _WANTED = {"numbers": "a number", "dates": "a date as text", "text": "a text"}
-_HUGE = 1e100  # a learner that fails to compute fails because of numbers beyond this
+_HUGE = 1e100  # larger numbers are blamed if a learner fails
+MISSING = "a value is missing, and the model does not support missing values"
 _READ_ERRORS = (ValueError, TypeError, OverflowError)
 _KINDS: dict[type, str] = {
     type(None): "null",
@@ -64,17 +65,19 @@ class BadInput(ValueError):
         where += [] if column is None else [f"column {column!r}"]
         super().__init__(f"{', '.join(where)}: {problem}" if where else problem)
 
+    def at(self, row: int) -> BadInput:
+        """The same error for another row."""
+        return BadInput(self.problem, row=row, column=self.column, status=self.status)
+
 
 class RowReader:
     """Convert the rows of a request to the input of a model."""
 
     def __init__(self, model: Model) -> None:
-        self.model, encoder = model, model.encoder
+        self.model, self.kinds = model, model.kinds
         self.names = [str(name) for name in model.feature_names]
-        numbers = dict.fromkeys(self.names, "numbers")
-        self.kinds = numbers if encoder is None else io.column_kinds(encoder)
         self.texts_only = not self.names
-        self.plain = encoder is None  # numbers in the order of the features
+        self.plain = model.encoder is None  # numbers in the order of the features
         self._place = {name: j for j, name in enumerate(self.names)}
 
     def records(self, rows: Any) -> list[Any]:
@@ -84,12 +87,13 @@ class RowReader:
         if not isinstance(rows, list):
             raise BadInput(f"rows must be a list of objects, got {_kind(rows)}")
         if not rows:
-            raise BadInput("rows must hold at least one row, got none")
+            raise BadInput("rows must have at least one row, got none")
         return [self._record(row, i) for i, row in enumerate(rows)]
 
     def quick_records(self, rows: Any) -> list[Any]:
-        """Check JSON rows, and pack rows of finite numbers (the common case) as arrays."""
-        if self.plain and not self.model.sparse_features and type(rows) is list and rows:
+        """Check JSON rows; rows of finite numbers, the common case, are packed as arrays."""
+        packable = self.plain and self.names and not self.model.sparse_features
+        if packable and type(rows) is list and rows:
             packed = [self._packed(row) for row in rows]
             if None not in packed:
                 return packed
@@ -114,7 +118,7 @@ class RowReader:
                 raise BadInput(f"expected {wanted}, got {len(row)}", row=i)
             row = dict(zip(self.names, row))
         if not isinstance(row, Mapping):
-            raise BadInput(f"expected an object with a value by column, got {_kind(row)}", row=i)
+            raise BadInput(f"expected an object with a value per column, got {_kind(row)}", row=i)
         return self._checked_cells(row, i)
 
     def _checked_cells(self, row: Mapping[str, Any], i: int) -> dict[str, Any]:
@@ -143,22 +147,22 @@ class RowReader:
             return value
         raise _unexpected(kind, value, row, column)
 
-    def same(self, one: Any, other: Any) -> bool:
-        """Whether two checked rows are equal: 1.0 equals 1, and so does true as a number."""
-        return bool(self._comparable(one) == self._comparable(other))
-
-    def _comparable(self, record: Any) -> Any:
+    def key(self, record: Any) -> str:
+        """A key of a checked row: 1.0 equals 1, as in a browser, and so does true as a number."""
         if not isinstance(record, Mapping):
-            return record
-        keep_zeros = not self.model.sparse_features
-        return {
-            name: (value, isinstance(value, bool) and self.kinds.get(name) != "numbers")
-            for name, value in record.items()
-            if value or keep_zeros
-        }
+            return json.dumps(record)
+        cells = {name: self._canonical(name, value) for name, value in record.items()}
+        if self.model.sparse_features:
+            cells = {name: value for name, value in cells.items() if value}
+        return json.dumps(cells, sort_keys=True)
+
+    def _canonical(self, name: str, value: Any) -> Any:
+        if isinstance(value, bool):
+            return int(value) if self.kinds.get(name) == "numbers" else value
+        return int(value) if isinstance(value, float) and value.is_integer() else value
 
     def independent(self, records: Sequence[Any]) -> bool:
-        """Whether reading the rows together with others cannot change their values.
+        """Whether rows can be read together with others without changing their values.
 
         The format of numbers and dates given as text is inferred from the whole column.
         """
@@ -175,15 +179,15 @@ class RowReader:
         if not rows.remarks or (encoder := self.model.encoder) is None:
             return found
         group = np.repeat(np.arange(len(sizes)), sizes)
-        first = np.concatenate([[0], np.cumsum(sizes)[:-1]])
+        number = np.concatenate([np.arange(size) for size in sizes])
         for column, values in unseen_categories(encoder, rows.X).items():
             for i in np.flatnonzero(rows.X[column].isin(values)).tolist():
                 value = shortened(str(rows.X[column].iloc[i]), 60)
                 problem = f"column {column!r}: {value!r} was not seen in training"
-                found[group[i]].append(f"row {i - first[group[i]]}, {problem}")
+                found[group[i]].append(f"row {number[i]}, {problem}")
         silent = without_known_words(encoder, rows.X)
         for i in [] if silent is None else np.flatnonzero(silent).tolist():
-            found[group[i]].append(f"row {i - first[group[i]]} has no known word")
+            found[group[i]].append(f"row {number[i]} has no known word")
         return found
 
     def read_records(self, records: Sequence[Any]) -> ModelRows:
@@ -191,12 +195,10 @@ class RowReader:
         if self.texts_only:
             return self.model.read(list(records))
         if self.model.sparse_features:
-            X: Any = self._sparse(records)
-        elif self.plain:
-            X = self._array(records)
-        else:
-            return self._read_table(list(records))
-        return self.model.read(X)
+            return self.model.read(self._sparse(records))
+        if self.plain:
+            return self.model.read(self._array(records))
+        return self._read_table(list(records))
 
     def _array(self, records: Sequence[Any]) -> Any:
         def packed(record: Any) -> array[float]:
@@ -226,7 +228,7 @@ class RowReader:
             path = Path(folder, "rows.csv")
             path.write_bytes(content)
             try:
-                rows = self._with_names(self.model.read(path))
+                rows = self.model.read(path)
             except io.FileFormatError as error:
                 where = "" if error.line is None else f"line {error.line}: "
                 raise BadInput(where + error.problem) from None
@@ -248,7 +250,7 @@ class RowReader:
             words = shortened(one_line(error), 200)
             raise BadInput(f"the body is not an Arrow table: {words}", status=400) from None
         if not len(frame):
-            raise BadInput("the table must hold at least one row, got none")
+            raise BadInput("the table must have at least one row, got none")
         self._check_columns(frame)
         return self._read_table(frame)
 
@@ -270,25 +272,16 @@ class RowReader:
             if numbers and dtype.kind in "mM":  # a column of missing dates
                 raise BadInput("expected numbers, got dates or durations", column=name)
 
-    def _with_names(self, rows: ModelRows) -> ModelRows:
-        """Turn an array into a data frame if the estimator was fitted on one."""
-        names = getattr(self.model.estimator, "feature_names_in_", None)
-        if names is None or not isinstance(rows.X, np.ndarray):
-            return rows
-        import pandas as pd
-
-        return rows._replace(X=pd.DataFrame(rows.X, columns=names))
-
     def _read_table(self, source: Any) -> ModelRows:
         try:
-            return self._with_names(self.model.read(source))
+            return self.model.read(source)
         except _READ_ERRORS as error:
             raise BadInput(one_line(error)) from None
 
     def blamed(self, error: Exception, rows: ModelRows | Any) -> BadInput:
-        """Convert an error of a learner to one that names the cell at fault, if it is found."""
+        """Convert an error of a learner to one that names the cell at fault, if possible."""
         problem = one_line(error)
-        if not isinstance(rows, ModelRows):  # they could not be read
+        if not isinstance(rows, ModelRows):  # reading failed
             return BadInput(problem)
         named = None if "NaN" in problem else self.huge(problem, rows.X)
         return named or self.missing(rows) or BadInput(problem)
@@ -312,7 +305,7 @@ class RowReader:
         return BadInput(problem, row=int(cells.row[at]), column=names[cells.col[at]])
 
     def missing(self, rows: ModelRows) -> BadInput | None:
-        """An error for the first missing value, for a model that accepts none."""
+        """An error for the first missing value; None if there is none."""
         X = rows.X
         if sparse.issparse(X) or not _has_numbers(X):
             return None
@@ -321,7 +314,7 @@ class RowReader:
             return None
         i, j = gaps[0].tolist()
         column = str(getattr(X, "columns", self.names)[j])
-        return BadInput("a value is missing, and the model takes none", row=i, column=column)
+        return BadInput(MISSING, row=i, column=column)
 
     def json_rows(self, X: Any, frame: Any = None) -> list[Any]:
         """Convert rows of the model, and their table if there is one, to JSON rows."""
@@ -381,16 +374,6 @@ def _is_number(value: Any) -> bool:
         float(value)
         return True
     return False
-
-
-def row_key(record: Any) -> str:
-    """A key that is the same for equal JSON rows; 1.0 equals 1, as in a browser."""
-    if isinstance(record, Mapping):
-        record = {
-            name: int(value) if isinstance(value, float) and value.is_integer() else value
-            for name, value in record.items()
-        }
-    return json.dumps(record, sort_keys=True)
 
 
 def json_value(value: Any) -> Any:

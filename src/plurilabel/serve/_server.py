@@ -28,9 +28,9 @@ MOST_HEADERS = 100
 MOST_URL = 8 << 10
 MOST_PIPELINED = 16  # requests of a connection that wait for the response to an earlier one
 _RECEIVED = 64 << 10  # bytes of a connection that the system keeps until they are read
-_PARTS = 16  # a response is taken in so many times the time limit, or given up
-_LEAST = 64 << 10  # bytes of a response to be taken within the time limit
-_OTHER_FILES = 100  # of the store, of tables and of libraries
+_PARTS = 16  # time limits within which a client must receive a response
+_LEAST = 64 << 10  # bytes of a response to be received within the time limit
+_OTHER_FILES = 100  # open files of the store, tables and libraries
 _LINGER = 1.0  # seconds for a client to read why it was rejected
 
 
@@ -106,7 +106,7 @@ def run(
     limits: Limits | None = None,
     ready: Callable[[str], None] | None = None,
 ) -> None:
-    """Serve until the process is told to stop; requests under way are completed.
+    """Serve until the process is stopped; requests in progress are completed.
 
     Parameters
     ----------
@@ -336,7 +336,7 @@ class LimitedProtocol(HttpToolsProtocol):
             return
         self._refuse(*(self._problem or (msg, 400)))
         if not self.transport.is_closing() and self.transport.can_write_eof():
-            self.transport.write_eof()  # closing at once would reset what is not read yet
+            self.transport.write_eof()  # closing immediately would discard unread data
             self._start("head", _LINGER, self.transport.abort)
         else:
             self.transport.close()

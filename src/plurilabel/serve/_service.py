@@ -25,7 +25,7 @@ from plurilabel.serve import _answers as answers
 from plurilabel.serve._answers import Ask, finite
 from plurilabel.serve._corrections import Corrections
 from plurilabel.serve._ledger import Ledger
-from plurilabel.serve._row_reader import BadInput, RowReader, checked_labels, json_value, row_key
+from plurilabel.serve._row_reader import BadInput, RowReader, checked_labels, json_value
 from plurilabel.serve._store import Store
 from plurilabel.serve._training import Growing, Refitting, Trained, Training
 from plurilabel.thresholds import PCut
@@ -167,8 +167,8 @@ class Service:
         if not same:
             self.data = None
             self.remarks.append(
-                "the data are not the rows that the model was fitted on: rows are shown as "
-                "the model has stored them"
+                "the data are not the training rows of the model, which are shown as stored in "
+                "the model"
             )
 
     def card(self) -> dict[str, Any]:
@@ -306,7 +306,7 @@ class Service:
     def remember(self, records: Sequence[Any], most: int = 500, size: int = 4 << 20) -> None:
         """Add rows of a request to the queue of rows to label: the latest, within a size."""
         for record in records[-most:]:
-            key = row_key(record)
+            key = self.reader.key(record)
             self.asked.pop(key, None)
             self.asked[key] = record
         kept = list(self.asked)[-most:]
@@ -330,7 +330,7 @@ class Service:
         -------
         dict
             ``version``, and in ``rows`` the ``labels`` of each row with score, base and parts,
-            and ``marks``, the places of words in each column of text and what they add.
+            and ``marks``, the positions and contributions of words in each column of text.
             Nearest-neighbor learners add the ``neighbors`` of the row, nearest first.
         """
         now = self.now
@@ -341,7 +341,7 @@ class Service:
         except (ValueError, TypeError, OverflowError) as error:
             raise self.reader.blamed(error, read) from None
         columns = now.model.texts_in(read.X)
-        told = [
+        explained = [
             answers.explained(
                 why, self.model.label_names, wanted, top,
                 {name: column[i] for name, column in columns.items()},
@@ -349,13 +349,15 @@ class Service:
             for i, why in enumerate(found)
         ]  # fmt: skip
         if self.training.how == "exact" and found and hasattr(found[0], "neighbors"):
-            for one, why, shared in zip(told, found, answers.shared_features(now, read.X, found)):
+            for one, why, shared in zip(
+                explained, found, answers.shared_features(now, read.X, found)
+            ):
                 rows_near = now.rows[why.neighbors].tolist()
                 one["neighbors"] = [
                     {**self.row_card(row), "distance": finite(distance), "shares": names}
                     for row, distance, names in zip(rows_near, why.distances, shared)
                 ]
-        return {"version": now.version, "rows": told}
+        return {"version": now.version, "rows": explained}
 
     def features_of(self, row: int) -> Any:
         """A training row as JSON; None if only the learner has it, encoded."""
@@ -365,7 +367,7 @@ class Service:
             frame = None if self.data.frame is None else self.data.frame.iloc[[row]]
             return self.reader.json_rows(safe_indexing(self.data.X, [row]), frame)[0]
         # the steps of a pipeline before the learner cannot be inverted
-        if not isinstance(self.training, Growing) or _has_steps(self.model):
+        if not isinstance(self.training, Growing) or self.model.steps:
             return None
         return self.reader.json_rows(self.training.learner.X_[[row]])[0]
 
@@ -456,9 +458,3 @@ def _digest(model: Model) -> str:
     # the same after a restart and with a later version; without a key it is known by its text
     learner = key_or_none(model.estimator, versions=False) or learner_text(model.estimator)
     return digest_of(learner, list(model.label_names), list(model.feature_names))
-
-
-def _has_steps(model: Model) -> bool:
-    """Whether a pipeline transforms rows before the learner."""
-    estimator = getattr(model.estimator, "best_estimator_", model.estimator)
-    return hasattr(getattr(estimator, "estimator_", estimator), "steps")

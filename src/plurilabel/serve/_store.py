@@ -14,7 +14,7 @@ from typing import Any
 
 FORMAT = 1
 MOST_STORED = 256 << 20
-_PER_ENTRY = 500  # bytes of an entry beside its text
+_PER_ENTRY = 500  # bytes of an entry in addition to its text
 _FULL = 64 << 10  # a disk with fewer free bytes is full
 _TABLES = """
 CREATE TABLE IF NOT EXISTS about (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
@@ -33,24 +33,10 @@ _SELECT = "SELECT id, time, row, features, labels, undoes, key FROM entries ORDE
 
 @dataclass(frozen=True)
 class Entry:
-    """An entry of the log: a correction, or the undoing of one.
+    """An entry of the log: a correction of a row, a new row, or the undoing of a correction.
 
-    Attributes
-    ----------
-    id : int
-        Consecutive number from 1. It is also the version of the model that has learned it.
-    time : str
-        Time in UTC.
-    row : int or None
-        The row whose labels are corrected; None for a new row.
-    features : JSON row or None
-        Features of a new row.
-    labels : tuple of str or None
-        The correct labels; None if the entry undoes a correction.
-    undoes : int or None
-        The correction that is undone.
-    key : str or None
-        A name chosen by the client, so that the correction can safely be sent again.
+    Ids are consecutive numbers from 1, and also the versions of the model that has learned the
+    entry. The time is in UTC. With a key, chosen by the client, a correction can be sent again.
     """
 
     id: int
@@ -77,31 +63,13 @@ class StoreError(ValueError):
 
 
 class Store:
-    """The log of corrections, in an SQLite file.
+    """The log of corrections, in an SQLite file or ``":memory:"``.
 
-    Entries are on disk when :meth:`append` returns: the file is in WAL mode and synchronised at
+    Entries are on disk when :meth:`append` returns: the file is in WAL mode and synchronized at
     every commit. Only one process at a time can open it; nothing is appended to a file that was
-    removed, replaced or changed meanwhile.
-
-    Parameters
-    ----------
-    path : str or path
-        ``":memory:"`` keeps the log in memory.
-    about : mapping of str to str
-        Identifies the model that the log belongs to, such as by a digest. A file of another model
-        is rejected.
-    most : int, default=256 MiB
-        Bytes of entries, as they are all kept in memory; further ones are rejected.
-
-    Examples
-    --------
-    >>> from plurilabel.serve import Store
-    >>> store = Store(":memory:", {"model": "abc"})
-    >>> entry = store.new(1, row=7, labels=["sea", "sun"])
-    >>> store.append([entry])
-    >>> [(e.id, e.row, e.labels) for e in store.entries()]
-    [(1, 7, ('sea', 'sun'))]
-    >>> store.close()
+    removed, replaced or changed meanwhile. ``about`` identifies the model that the log belongs
+    to; a file of another model is rejected. All entries are kept in memory, and have at most
+    ``most`` bytes.
     """
 
     def __init__(
@@ -151,10 +119,10 @@ class Store:
         return found
 
     def _check_files(self, *, written: bool = False) -> None:
-        """Raise an error unless the files are those that were opened.
+        """Raise an error if the files were removed or replaced.
 
-        SQLite goes on writing to a file that has been removed. Before a write, they must not have
-        changed since the last one.
+        SQLite continues writing to a file that was removed. Before a write, the files must not
+        have changed since the previous one.
         """
         now = self._stats()
         for path, before in self._known.items():
@@ -167,8 +135,8 @@ class Store:
             if not same:
                 what = "removed" if after is None else "changed by another program"
                 raise StoreError(
-                    f"{path} was {what} while the service was running: corrections are not stored "
-                    "until it is started again; export those that it knows before"
+                    f"{path} was {what} while the service was running: no corrections are stored "
+                    "until it is restarted; export the existing ones first"
                 )
 
     def _open(self, about: Mapping[str, str]) -> None:

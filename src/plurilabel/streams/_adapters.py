@@ -1,4 +1,4 @@
-"""Baselines, and scikit-learn classifiers and river regressors as learners of single rows."""
+"""Baselines, and adapters that make scikit-learn classifiers and river regressors learn rows."""
 
 from __future__ import annotations
 
@@ -14,16 +14,18 @@ from plurilabel._core.blocks import is_missing
 from plurilabel._core.scores import score_method
 from plurilabel.metrics import label_scores
 
+Probabilities = dict[Hashable, dict[bool, float]]
 
-def _as_probabilities(scores: Mapping[Hashable, float]) -> dict[Hashable, dict[bool, float]]:
+
+def _as_probabilities(scores: Mapping[Hashable, float]) -> Probabilities:
     return {label: {True: p, False: 1.0 - p} for label, p in scores.items()}
 
 
 @dataclass(eq=False)
 class NoChange:
-    """Predict the labels of the row learned last.
+    """Predict the labels of the last row learned.
 
-    On a stream whose consecutive rows are alike, such as scenes of a film, this is hard to beat.
+    This baseline is hard to beat if consecutive rows are alike, such as scenes of a film.
 
     Examples
     --------
@@ -37,14 +39,14 @@ class NoChange:
     last_: dict[Hashable, bool] = field(default_factory=dict, init=False, repr=False)
 
     def learn_one(self, x: Mapping[Any, Any], y: Mapping[Any, bool]) -> None:  # noqa: ARG002
-        """Remember the labels; unknown ones stay as they were."""
+        """Remember the labels; unknown ones keep their last value."""
         self.last_.update({label: bool(present) for label, present in y.items()})
 
     def predict_one(self, x: Mapping[Any, Any]) -> dict[Hashable, bool]:  # noqa: ARG002
         """Predict the labels of the last row."""
         return dict(self.last_)
 
-    def predict_proba_one(self, x: Mapping[Any, Any]) -> dict[Hashable, dict[bool, float]]:  # noqa: ARG002
+    def predict_proba_one(self, x: Mapping[Any, Any]) -> Probabilities:  # noqa: ARG002
         """Probabilities, all 0 or 1."""
         return _as_probabilities({label: float(y) for label, y in self.last_.items()})
 
@@ -56,8 +58,7 @@ class LabelShares:
     Parameters
     ----------
     fading : float, default=1.0
-        Factor on the weight of earlier rows with each further row in which the label is known;
-        1 for no fading.
+        Factor applied to the weight of earlier rows whenever the label is known in a row.
 
     Examples
     --------
@@ -88,17 +89,16 @@ class LabelShares:
         """Predict the labels of more than half of the rows."""
         return {label: total > weight / 2 for label, (total, weight) in self.sums_.items()}
 
-    def predict_proba_one(self, x: Mapping[Any, Any]) -> dict[Hashable, dict[bool, float]]:  # noqa: ARG002
+    def predict_proba_one(self, x: Mapping[Any, Any]) -> Probabilities:  # noqa: ARG002
         """Frequency of each label."""
         return _as_probabilities({l: total / weight for l, (total, weight) in self.sums_.items()})
 
 
 class ArrayLearner:
-    """A scikit-learn classifier with ``partial_fit`` as a learner of single rows.
+    """Learn single rows with a scikit-learn classifier that has ``partial_fit``.
 
-    Features and labels are those of the first row that is learned. Later ones are ignored, so a
-    new label is never predicted. A feature that a row lacks is 0; a row with an unknown label is
-    not learned.
+    The first row determines features and labels: later features and labels are ignored, and
+    absent features are 0. Rows with an unknown label are skipped.
 
     Parameters
     ----------
@@ -106,9 +106,10 @@ class ArrayLearner:
         With ``partial_fit`` on arrays of features and 0/1 labels, such as
         :class:`~plurilabel.MLkNN` or scikit-learn's ``MultiOutputClassifier``.
     batch : int, default=1
-        Rows to collect for each ``partial_fit``: a larger number is faster, and learns later.
+        Number of rows to collect for each ``partial_fit``.
     first : int, default=100
-        Rows to collect for the first ``partial_fit``; ML-kNN needs more than it has neighbours.
+        Number of rows to collect for the first ``partial_fit``. ML-kNN needs more than
+        ``n_neighbors``.
 
     Examples
     --------
@@ -136,32 +137,23 @@ class ArrayLearner:
         self._waiting: list[tuple[NDArray[np.float64], list[bool]]] = []
 
     def learn_one(self, x: Mapping[Any, Any], y: Mapping[Any, bool]) -> None:
-        """Collect a row, and learn all collected ones once they are enough."""
-        if not self.labels_:
-            if not x or not y:
-                return
+        """Collect a row, and learn the collected rows once there are enough."""
+        if not self.labels_ and x and y:
             self.features_, self.labels_ = {name: j for j, name in enumerate(x)}, tuple(y)
-        if not all(label in y for label in self.labels_):
+        if not self.labels_ or not all(label in y for label in self.labels_):
             return
         self._waiting.append((self._row(x), [bool(y[label]) for label in self.labels_]))
-        if len(self._waiting) >= (self.batch if self.is_fitted_ else self.first):
-            self._learn()
-
-    def _learn(self) -> None:
-        X = np.array([x for x, _ in self._waiting])
-        Y = np.array([y for _, y in self._waiting], dtype=np.int64)
+        if len(self._waiting) < (self.batch if self.is_fitted_ else self.first):
+            return
+        X, Y = map(np.array, zip(*self._waiting))
         first = isinstance(self.estimator, MultiOutputClassifier) and not self.is_fitted_
         more = {"classes": [np.array([0, 1])] * len(self.labels_)} if first else {}
-        self.estimator.partial_fit(X, Y, **more)
+        self.estimator.partial_fit(X, Y.astype(np.int64), **more)
         self.is_fitted_ = True
         self._waiting.clear()
 
     def _row(self, x: Mapping[Any, Any]) -> NDArray[np.float64]:
-        row = np.zeros(len(self.features_))
-        for name, value in x.items():
-            if name in self.features_:
-                row[self.features_[name]] = value
-        return row
+        return np.array([x.get(name, 0.0) for name in self.features_], dtype=np.float64)
 
     def predict_one(self, x: Mapping[Any, Any]) -> dict[Hashable, bool]:
         """Predict the labels; none before the first ``partial_fit``."""
@@ -178,7 +170,7 @@ class ArrayLearner:
         S = label_scores(self.estimator, self._row(x)[None], n_labels=len(self.labels_))
         return dict(zip(self.labels_, np.asarray(S)[0].tolist()))
 
-    def predict_proba_one(self, x: Mapping[Any, Any]) -> dict[Hashable, dict[bool, float]]:
+    def predict_proba_one(self, x: Mapping[Any, Any]) -> Probabilities:
         """Probabilities, if the classifier has any."""
         if score_method(self.estimator) != "predict_proba":
             raise NotImplementedError(f"{type(self.estimator).__name__} has no predict_proba")
@@ -190,11 +182,11 @@ class ArrayLearner:
 
 
 class RegressorLearner:
-    """A multi-target regressor of river as a learner of labels.
+    """Learn labels with one of river's multi-target regressors.
 
-    A label is a target of 0 or 1, predicted above one half; scores are the values of the
-    regressor, clipped to 0 and 1. A row without the value of a label seen before is not learned,
-    since regressors need every target.
+    Each label is a target of 0 or 1 and is predicted if its value is above one half; the values,
+    clipped to 0 and 1, are the scores. Rows in which a known label is missing are skipped, since
+    regressors need every target.
 
     Parameters
     ----------
@@ -217,9 +209,7 @@ class RegressorLearner:
         for method in ("learn_one", "predict_one"):
             if not hasattr(regressor, method):
                 kind = type(regressor).__name__
-                raise TypeError(
-                    f"regressor must have {method} as river's have, but {kind} has none"
-                )
+                raise TypeError(f"regressor must have {method}, as river's do; got {kind}")
         self.regressor = regressor
         self.labels_: dict[Hashable, None] = {}
 
@@ -238,7 +228,7 @@ class RegressorLearner:
         """Predict the labels with values above one half."""
         return {label: value > 0.5 for label, value in self._values(x).items()}
 
-    def predict_proba_one(self, x: Mapping[Any, Any]) -> dict[Hashable, dict[bool, float]]:
+    def predict_proba_one(self, x: Mapping[Any, Any]) -> Probabilities:
         """The values, clipped to 0 and 1."""
         values = self._values(x).items()
         return _as_probabilities({label: min(max(value, 0.0), 1.0) for label, value in values})

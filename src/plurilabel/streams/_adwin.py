@@ -77,6 +77,11 @@ class ADWIN:
             self.delta, self.clock, self.max_buckets, self.min_window_length, self.grace_period
         )
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> ADWIN:
+        same = self.clone()
+        vars(same).update(vars(self), levels=[held.copy() for held in self.levels])
+        return same
+
     def __getstate__(self) -> dict[str, Any]:
         buckets = [(level, *pair) for level, held in enumerate(self.levels) for pair in held]
         state = {name: value for name, value in vars(self).items() if name != "levels"}

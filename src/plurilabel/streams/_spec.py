@@ -8,24 +8,25 @@ import inspect
 from typing import Any
 
 from plurilabel._core.compat import import_extra
+from plurilabel._core.names import parsed, separated
 from plurilabel.learners import make_learner
 
 
 def make_stream_learners(text: str) -> dict[str, Any]:
     """Make learners from text such as ``"NoChange, shares=LabelShares(fading=0.99)"``.
 
-    The text looks like Python and is not run: it may hold names, values and nothing else.
+    The text looks like Python but is not executed: it may only contain names and values.
 
     - Names are those of this package; names of river with their module, such as
       ``river.multioutput.ClassifierChain(river.linear_model.LogisticRegression())``; and whatever
-      :func:`~plurilabel.learners.make_learner` takes, which then needs ``partial_fit``.
-    - Values are numbers, strings, True, False, None, tuples, lists, dicts, and learners.
-    - ``river.preprocessing.StandardScaler() | ...`` is one of river's pipelines.
+      :func:`~plurilabel.learners.make_learner` takes, if it has ``partial_fit``.
+    - Values are numbers, strings, True, False, None, tuples, lists, dicts and learners.
+    - ``river.preprocessing.StandardScaler() | ...`` is a pipeline of river.
 
     Parameters
     ----------
     text : str
-        Learners with commas between them; ``name=LEARNER`` gives a name.
+        Comma-separated learners; ``name=LEARNER`` gives a name.
 
     Returns
     -------
@@ -38,36 +39,22 @@ def make_stream_learners(text: str) -> dict[str, Any]:
     >>> make_stream_learners("NoChange, shares=LabelShares(fading=0.99)")
     {'NoChange': NoChange(), 'shares': LabelShares(fading=0.99)}
     """
-    try:
-        call = ast.parse(f"_({text}\n)", mode="eval").body
-    except (SyntaxError, ValueError, RecursionError) as error:
-        why = error.msg if isinstance(error, SyntaxError) else str(error)
-        raise ValueError(
-            f"{text!r} is not a list of learners: {why}; write it like NoChange, "
-            "shares=LabelShares(fading=0.99)"
-        ) from None
-    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
-        raise ValueError(f"{text!r} is not a list of learners")
-    named = [(ast.unparse(node), node) for node in call.args]
-    named += [(word.arg or "", word.value) for word in call.keywords]
-    if not named or not all(name for name, _ in named):
-        raise ValueError(f"expected at least one learner, got {text!r}")
     table: dict[str, Any] = {}
-    for name, node in named:
-        if name in table:
+    for name, part in separated(text):
+        node = parsed(part)
+        if (name := name or ast.unparse(node)) in table:
             raise ValueError(f"the learner {name} is named twice")
         table[name] = _made(node)
+    if not table:
+        raise ValueError(f"expected at least one learner, got {text!r}")
     return table
 
 
 def _made(node: ast.expr) -> Any:
     """The learner that a name, a call or a pipeline stands for."""
-    if (
-        isinstance(node, ast.BinOp)
-        and isinstance(node.op, ast.BitOr)
-        and "river." in ast.unparse(node)
-    ):
-        return _made(node.left) | _made(node.right)
+    is_pipeline = isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr)
+    if is_pipeline and "river." in ast.unparse(node):
+        return _made(node.left) | _made(node.right)  # type: ignore[attr-defined]
     call = node if isinstance(node, ast.Call) else ast.Call(node, [], [])
     found = _class(call.func)
     if found is None:
@@ -86,11 +73,11 @@ def _made(node: ast.expr) -> Any:
 
 
 def _class(node: ast.expr) -> type | None:
-    """The class that a name of this package or of river stands for."""
-    if isinstance(node, ast.Name):
-        found = getattr(importlib.import_module("plurilabel.streams"), node.id, None)
-        return found if isinstance(found, type) and hasattr(found, "learn_one") else None
+    """The class that a name of this package or of river stands for, None for other names."""
     name = ast.unparse(node)
+    if isinstance(node, ast.Name):
+        found = getattr(importlib.import_module("plurilabel.streams"), name, None)
+        return found if isinstance(found, type) and hasattr(found, "learn_one") else None
     if not isinstance(node, ast.Attribute) or not name.startswith("river."):
         return None
     river = import_extra("river.base", name, "streams")

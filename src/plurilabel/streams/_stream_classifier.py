@@ -88,12 +88,14 @@ class StreamClassifier(ProbabilisticClassifier, RiverClassifier):
             known label is not learned from.
         """
         _check_dict(y, "y", "labels")
-        truth = {name: _truth(name, value) for name, value in y.items()}
+        values = list(y.values())
+        if not {*map(type, values)} <= {bool}:  # else usual labels, all known
+            values = [_truth(name, value) for name, value in y.items()]
         if not hasattr(self, "core_"):
             self._start()
         d, q = len(self.columns_), len(self._labels)
         try:
-            self._learn_dict(x, truth)
+            self._learn_dict(x, dict(zip(y, values)))
         except BaseException:
             self._remove_names(d, q)
             raise
@@ -102,35 +104,38 @@ class StreamClassifier(ProbabilisticClassifier, RiverClassifier):
         row = self._row(x, grow=True)
         if all(value == UNKNOWN for value in truth.values()):
             return
-        if new := [name for name in truth if name not in self._labels]:
-            self._add_labels(new)
-        Y = np.full(self.n_labels_, UNKNOWN, dtype=np.int8)
-        for name, value in truth.items():
-            Y[self._labels[name]] = value
-        self.core_.learn(row, Y)
+        if not self._labels.keys() >= truth.keys():
+            self._add_labels([name for name in truth if name not in self._labels])
+        values = [truth.get(name, UNKNOWN) for name in self._labels]
+        self.core_.learn(row, np.array(values, dtype=np.int8))
 
     def predict_proba_one(
         self, x: Mapping[Hashable, Any], **kwargs: Any
     ) -> dict[Hashable, dict[bool, float]]:
         """Probability of each label seen so far, as ``{label: {False: 1 - p, True: p}}``."""
         del kwargs
-        return {name: {False: 1.0 - p, True: p} for name, p in self._scores_one(x)}
+        scores = self._scores_one(x).tolist()
+        return {name: {False: 1.0 - p, True: p} for name, p in zip(self._known, scores)}
 
     def predict_one(self, x: Mapping[Hashable, Any], **kwargs: Any) -> dict[Hashable, bool]:
         """Predict the labels of one row, as ``{label: bool}`` for each label seen so far."""
         del kwargs
-        return {name: p > self._cut for name, p in self._scores_one(x)}
+        return dict(zip(self._known, (self._scores_one(x) > self._cut).tolist()))
 
     def labels_of(
         self, probabilities: Mapping[Hashable, Mapping[bool, float]]
     ) -> dict[Hashable, bool]:
         """The labels that ``predict_one`` predicts, from what ``predict_proba_one`` gave."""
-        return {name: p[True] > self._cut for name, p in probabilities.items()}
+        cut = self._cut
+        return {name: p[True] > cut for name, p in probabilities.items()}
 
-    def _scores_one(self, x: Mapping[Hashable, Any]) -> Iterable[tuple[Hashable, float]]:
-        if not hasattr(self, "core_") or not self._labels:
-            return ()
-        return zip(self._labels, self.core_.score(self._row(x, grow=False)).tolist())
+    @property
+    def _known(self) -> Iterable[Hashable]:
+        """The labels seen so far."""
+        return getattr(self, "_labels", ())
+
+    def _scores_one(self, x: Mapping[Hashable, Any]) -> Floats:
+        return self.core_.score(self._row(x, grow=False)) if self._known else np.zeros(0)
 
     def _start(self) -> None:
         check_params(self)

@@ -9,12 +9,13 @@ import json
 import os
 import sys
 import zlib
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain
 from typing import Any, BinaryIO, Literal, cast
 
 from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.utils import murmurhash3_32
 
 from plurilabel._core.words import NO_YES, first_repeated, shortened, similar
 from plurilabel.io import FileFormatError, file_format
@@ -22,7 +23,7 @@ from plurilabel.io.shared import CellReader, check_escapes, header_separator, op
 from plurilabel.streams._stream import Row, Stream
 
 LONGEST = 1 << 24  # bytes of a line; beyond that, the file is not what it seems
-_SETTINGS = ("labels", "features", "drop", "tag_sep", "sep", "format", "text")
+_SETTINGS = ("labels", "features", "drop", "tag_sep", "sep", "format", "text", "n_hashed")
 _MISSING = {"", "?", "NA", "N/A", "NaN", "nan", "null", "None"}
 
 
@@ -45,7 +46,7 @@ class TableStream(Stream):
     tag_sep : str, default=";"
         Separator of tags in one cell. JSON lines may hold lists instead.
     text : list of str, optional
-        Columns of text: each of their words is a feature.
+        Columns of text, whose words are features.
     features, drop : list of str, optional
         Columns to learn from, by default all others, or none with ``text``; columns to leave out.
     sep : str, optional
@@ -57,6 +58,10 @@ class TableStream(Stream):
         Whether 03/04/2021 is 3 April; by default each column shows it.
     words : list of callable, optional
         Find the words of a text; by default as scikit-learn's ``CountVectorizer``.
+    n_hashed : int or None, default=4096
+        Number of features ``column#number`` that the words of a column are hashed to, as by
+        scikit-learn's ``HashingVectorizer``, so that learners do not grow with the vocabulary.
+        None for a feature ``column=word`` for each word.
     format : {"csv", "jsonl"}, optional
         By default by the name of the file, and CSV for standard input.
 
@@ -91,6 +96,7 @@ class TableStream(Stream):
         decimal: str | None = None,
         day_first: bool | None = None,
         words: Sequence[Callable[[str], list[str]]] | None = None,
+        n_hashed: int | None = 4096,
         format: Literal["csv", "jsonl"] | None = None,
     ) -> None:
         self.source, self.tag_sep = source, tag_sep
@@ -109,6 +115,9 @@ class TableStream(Stream):
         self.path = os.fspath(source) if self._is_path else "standard input"  # type: ignore[arg-type]
         self.name = os.path.basename(self.path)
         self.format, self.sep = self._find_format(format, sep)
+        self.n_hashed = n_hashed
+        if n_hashed is not None and n_hashed < 1:
+            raise ValueError(f"n_hashed must be at least 1 or None, got {n_hashed!r}")
         if not tag_sep:
             raise ValueError("tag_sep must not be empty")
         if not self.labels:
@@ -240,7 +249,8 @@ class TableStream(Stream):
             if name not in others:
                 x.update(self._reader.features(name, cells.get(name)))
         for name in self.text:
-            x.update(self._reader.text_features(name, cells.get(name)))
+            found = self._reader.text_features(name, cells.get(name))
+            x.update(found if self.n_hashed is None else _hashed(name, found, self.n_hashed))
         return x
 
     def _y(self, cells: dict[str, Any], tags: dict[Hashable, Any]) -> dict[Hashable, Any]:
@@ -255,6 +265,16 @@ class TableStream(Stream):
             raise ValueError(f"{self.labels} must be text or a list of texts, got {cell!r}")
         tags |= dict.fromkeys(cell, False)
         return {**tags, **dict.fromkeys(cell, True)}
+
+
+def _hashed(column: str, words: Iterable[tuple[str, float]], n: int) -> dict[str, float]:
+    """Words as at most n features, hashed as by scikit-learn's ``FeatureHasher``."""
+    found: dict[str, float] = {}
+    for word, share in words:
+        code = murmurhash3_32(word)
+        name = f"{column}#{abs(code) % n}"
+        found[name] = found.get(name, 0.0) + (share if code >= 0 else -share)
+    return found
 
 
 def _truth(name: str, cell: Any) -> bool | None:

@@ -14,25 +14,10 @@ from plurilabel.thresholds._seen_sets import SeenSets
 from plurilabel.thresholds._strategy import ThresholdStrategy, never_empty
 
 __all__ = [
-    "CardinalityThreshold",
-    "ConstantThreshold",
-    "ExpectedF",
-    "FalseDiscoveryControl",
-    "GlobalThreshold",
-    "LabelCoverage",
-    "LinearThreshold",
-    "MCut",
-    "MetaLabeler",
-    "PCut",
-    "RCut",
-    "RiskControl",
-    "SCut",
-    "ScoreCalibrator",
-    "SeenSets",
-    "ThresholdStrategy",
-    "get_strategy",
-    "never_empty",
-    "strategy_names",
-]
+    "CardinalityThreshold", "ConstantThreshold", "ExpectedF", "FalseDiscoveryControl",
+    "GlobalThreshold", "LabelCoverage", "LinearThreshold", "MCut", "MetaLabeler", "PCut", "RCut",
+    "RiskControl", "SCut", "ScoreCalibrator", "SeenSets", "ThresholdStrategy", "get_strategy",
+    "never_empty", "strategy_names",
+]  # fmt: skip
 
 publish(globals())

@@ -36,8 +36,7 @@ class ScoreCalibrator(AllOrNothing, BaseEstimator):
     Parameters
     ----------
     method : {"sigmoid", "beta", "temperature", "isotonic", "auto"}, default="sigmoid"
-        With z the log odds of a score p that is a probability, or the score itself where scores
-        are not probabilities:
+        With z the log odds of a probability p, or a score that is not a probability:
 
         ``"sigmoid"``
             expit(a z + b), a >= 0 (Platt).
@@ -47,46 +46,41 @@ class ScoreCalibrator(AllOrNothing, BaseEstimator):
             expit(z / T): the labels predicted at 0.5 do not change (Guo et al.).
         ``"isotonic"``
             the increasing step function with the least squared error (Zadrozny and Elkan). Needs
-            many instances per label; its steps make scores equal.
+            many instances per label.
         ``"auto"``
-            the one of them with the smallest log loss in five folds of the scores given to
-            ``fit``, the same for all labels; or, of scores that are probabilities, none, if these
-            have a smaller loss as they are.
+            the one with the smallest log loss in five folds, the same for all labels; or none, if
+            the scores are probabilities with a smaller loss.
     min_count : int, default=10
-        Labels with fewer positive or fewer negative instances than this are rare and share one
-        map, learned from their scores together. At 0 each label has its own; at more than the
-        number of instances, all share one.
+        Labels with fewer positive or fewer negative instances share one map, learned from their
+        scores together. At 0 each label has its own.
 
     Attributes
     ----------
     method_ : str
-        The method, or that which "auto" chose: "identity" if scores stay as they are.
+        The method, or the choice of "auto": "identity" if scores stay as they are.
     losses_ : dict of str to float
         The mean log loss of each method in the folds; only with "auto".
     probabilities_ : bool
-        Whether the scores given to ``fit`` were probabilities: all between 0 and 1.
+        Whether all scores given to ``fit`` were between 0 and 1.
     map_of_label_ : ndarray of shape (q,)
-        Which of the maps belongs to each label.
+        Index of the map of each label.
     maps_ : list of ndarray
         Parameters of each map: (a, b), (a, b, c), (1 / T,), or the two rows of the isotonic
-        function, where it bends and its values there. A label that no instance or every
-        instance has gets a constant, 1 / (n + 2) or (n + 1) / (n + 2), as a map of one number in
-        two rows.
+        function, where it bends and its values there. A label that no instance or every instance
+        has gets a constant, 1 / (n + 2) or (n + 1) / (n + 2), as a map of one number in two rows.
 
     Notes
     -----
     The parametric maps are fitted by maximum likelihood to Platt's targets, (n1 + 1) / (n1 + 2)
-    and 1 / (n0 + 2) in place of 1 and 0: perfectly separated labels keep finite parameters. If
-    the best slope is negative it is set to 0, and in beta calibration the other parameters are
-    fitted again, as Kull et al. do.
+    and 1 / (n0 + 2) in place of 1 and 0, so that parameters stay finite. A negative slope is set
+    to 0, and in beta calibration the other parameters are fitted again, as by Kull et al.
 
     References
     ----------
-    J. Platt. Probabilistic outputs for support vector machines. 1999.
-    B. Zadrozny, C. Elkan. Transforming classifier scores into accurate multiclass probability
-    estimates. KDD 2002.
-    M. Kull, T. Silva Filho, P. Flach. Beta calibration. AISTATS 2017.
-    C. Guo, G. Pleiss, Y. Sun, K. Weinberger. On calibration of modern neural networks. ICML 2017.
+    J. Platt. Probabilistic outputs for support vector machines. 1999. B. Zadrozny, C. Elkan.
+    Transforming classifier scores into accurate multiclass probability estimates. KDD 2002. M.
+    Kull, T. Silva Filho, P. Flach. Beta calibration. AISTATS 2017. C. Guo, G. Pleiss, Y. Sun, K.
+    Weinberger. On calibration of modern neural networks. ICML 2017.
 
     Examples
     --------
@@ -124,7 +118,8 @@ class ScoreCalibrator(AllOrNothing, BaseEstimator):
         scores : array-like of shape (n, q)
             Scores of instances that the scoring model was not trained on.
         Y : 0/1 matrix of shape (n, q), dense, sparse or a data frame
-            Unknown labels (NaN, None, NA, UnknownLabels) are ignored.
+            Unknown labels (NaN, None, NA, UnknownLabels) are ignored. Soft labels, between 0 and
+            1, are targets as they are.
 
         Returns
         -------
@@ -163,14 +158,14 @@ class ScoreCalibrator(AllOrNothing, BaseEstimator):
                 part.method_ = name
                 part._fit_maps(S[train], Y[train])
                 p = np.clip(part.transform(S[test]), EDGE, 1 - EDGE)
-                each = -np.where(y[test] == 1, np.log(p), np.log1p(-p))
+                each = -(y[test] * np.log(p) + (1 - y[test]) * np.log1p(-p))
                 loss[name] += float(each[known[test]].sum())
         return {name: value / max(int(known.sum()), 1) for name, value in loss.items()}
 
     def _fit_maps(self, S: Scores, Y: Any) -> None:
         (rows, q), some_unknown = S.shape, isinstance(Y, UnknownLabels)
         filled, unknown = known_part(Y)
-        present = np.asarray(filled.sum(axis=0, dtype=np.int64)).ravel()
+        present = np.asarray(filled.sum(axis=0)).ravel()
         n = np.full(q, rows)  # instances that know each label
         if some_unknown:
             n = rows - np.asarray(unknown.sum(axis=0, dtype=np.int64)).ravel()
@@ -240,8 +235,8 @@ def _fit_map(method: str, z: Array, y: NDArray[Any]) -> Array:
         return np.repeat([at, values], 2 if len(at) == 1 else 1, axis=1)
     z = _within_reach(z, 0.0 if method == "temperature" else np.median(z))
     features = np.column_stack(np.broadcast_arrays(*_features(method, z)))
-    n1 = int(y.sum())
-    platt_targets = np.where(y == 1, (n1 + 1) / (n1 + 2), 1 / (len(y) - n1 + 2))
+    n1 = y.sum()
+    platt_targets = y * (n1 + 1) / (n1 + 2) + (1 - y) / (len(y) - n1 + 2)
     return _increasing(features, platt_targets, slopes=2 if method == "beta" else 1)[None, :]
 
 

@@ -11,7 +11,7 @@ from plurilabel._core.base import LabelMatrix
 from plurilabel._core.compat import Interval
 from plurilabel._core.fitted import Declared, number
 from plurilabel._core.unknown import UnknownLabels
-from plurilabel.thresholds._strategy import Scores, Sets, ThresholdStrategy, above
+from plurilabel.thresholds._strategy import Scores, Sets, ThresholdStrategy, above, just_below
 from plurilabel.thresholds._sweep import cut_between
 
 
@@ -106,7 +106,7 @@ class CardinalityThreshold(ThresholdStrategy):
 
     def _fit(self, scores: Scores | None, Y: LabelMatrix) -> None:
         some_unknown = isinstance(Y, UnknownLabels)
-        total = float(Y.shares().sum()) * len(Y) if some_unknown else int(Y.sum(dtype=np.int64))
+        total = float(Y.shares().sum()) * len(Y) if some_unknown else Y.sum()
         self.cardinality_ = total / Y.shape[0]
         self.cut_ = None if scores is None or self.batch else cut_for_total(scores, total)
 
@@ -128,5 +128,5 @@ def cut_for_total(scores: Scores, total: float) -> float:
             return float(value)
         return cut_between(value, flat.min(where=flat > value, initial=np.inf))
     if at_least == size:
-        return float(np.nextafter(np.float64(value), -np.inf))
+        return float(just_below(value))
     return cut_between(flat.max(where=flat < value, initial=-np.inf), value)

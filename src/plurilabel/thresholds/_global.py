@@ -14,11 +14,12 @@ from plurilabel._core.blocks import dense, row_blocks
 from plurilabel._core.compat import StrOptions
 from plurilabel._core.fitted import Declared, number
 from plurilabel._core.names import ALIASES
+from plurilabel._core.soft import possible_sets
 from plurilabel._core.unknown import known_part
 from plurilabel.metrics import COUNT_MEASURES
 from plurilabel.metrics.shared import CountMeasure
-from plurilabel.thresholds._strategy import BLOCK, Scores, ThresholdStrategy
-from plurilabel.thresholds._sweep import best_size, cut_between, cut_keeping, evaluate
+from plurilabel.thresholds._strategy import BLOCK, Scores, ThresholdStrategy, just_below
+from plurilabel.thresholds._sweep import Chosen, best_size, cut_between, cut_keeping, evaluate
 
 
 class _MeanMeasure(NamedTuple):
@@ -98,7 +99,8 @@ class GlobalThreshold(ThresholdStrategy):
         if over == "all":
             known = scores if unknown is None else scores[~dense(unknown)]
             ordered = np.sort(known, axis=None)[::-1]
-            k, self.value_ = best_size(ordered, scores[Y.nonzero()], of_counts)
+            chosen = Chosen.of(scores[at := Y.nonzero()], np.asarray(Y[at]).ravel())
+            k, self.value_ = best_size(ordered, chosen, of_counts)
             self.cut_ = cut_keeping(ordered, k)
             return
         if over == "labels":
@@ -108,14 +110,22 @@ class GlobalThreshold(ThresholdStrategy):
             unknown = dense(unknown)
             some = np.flatnonzero(~unknown.all(axis=1))
             scores, Y, unknown = scores[some], Y[some], unknown[some]
-        gains, start = _gains(scores, Y, of_counts, unknown)
-        empty = Y.sum(axis=1, dtype=np.int64) == 0  # whose gains are 0 if they do not count
-        weight = len(scores) - (int(empty.sum()) if labelled else 0)
+        weights = np.ones(len(scores))
+        if over == "instances" and Y.dtype.kind == "f":
+            rows, Y, weights = possible_sets(Y)
+            scores, unknown = scores[rows], None if unknown is None else unknown[rows]
+        gains, start = _gains(scores, Y, of_counts, unknown, weights)
+        counted = Y.sum(axis=1) > 0  # the gains of others are 0 if they do not count
+        weight = float(weights[counted].sum() if labelled else weights.sum())
         self.cut_, self.value_ = _best_prefix(scores, gains, start, weight)
 
 
 def _gains(
-    scores: Scores, Y: LabelMatrix, of_counts: CountMeasure, unknown: Any = None
+    scores: Scores,
+    Y: LabelMatrix,
+    of_counts: CountMeasure,
+    unknown: Any,
+    weights: NDArray[np.float64],
 ) -> tuple[NDArray[np.float64], float]:
     """What each entry adds to its row's value when the cut falls below it; value of no entries.
 
@@ -127,22 +137,23 @@ def _gains(
     for rows in row_blocks(n, q, BLOCK):
         order = scores[rows].argsort(axis=1)[:, ::-1]
         y = np.take_along_axis(dense(Y[rows]), order, axis=1)
-        tp = np.zeros((len(y), q + 1), dtype=np.int64)  # of the k highest, k = 0..q
+        tp = np.zeros((len(y), q + 1), np.result_type(y, np.int64))  # of the k highest, k = 0..q
         np.cumsum(y, axis=1, out=tp[:, 1:])
         k = np.broadcast_to(np.arange(q + 1), tp.shape)  # known labels that are predicted
         if unknown is not None:
             hidden = np.take_along_axis(unknown[rows], order, axis=1)
-            k = np.zeros_like(tp)
+            k = np.zeros(tp.shape, dtype=np.int64)
             np.cumsum(~hidden, axis=1, out=k[:, 1:])
         fp, fn = k - tp, tp[:, -1:] - tp
         value = evaluate(of_counts, tp, fp, fn, k[:, -1:] - tp - fp - fn)
+        value *= weights[rows, None]
         start += value[:, 0].sum()
         np.put_along_axis(gains[rows], order, np.diff(value, axis=1), axis=1)
     return gains, start
 
 
 def _best_prefix(
-    scores: Scores, gains: NDArray[np.float64], start: float, weight: int, *, bins: int = 2**16
+    scores: Scores, gains: NDArray[np.float64], start: float, weight: float, *, bins: int = 2**16
 ) -> tuple[float, float]:
     """The cut above which ``(start + sum of gains) / weight`` is highest, and that mean.
 
@@ -161,7 +172,7 @@ def _best_prefix(
         inside += np.bincount(b, weights=g, minlength=bins)
         rise += np.bincount(b, weights=np.maximum(g, 0), minlength=bins)
     at_top = start + inside[::-1].cumsum()[::-1] - inside  # with the gains of higher bins
-    groups = max(weight, 1)
+    groups = weight or 1.0
     promising = (at_top + rise) / groups >= at_top.max() / groups - 2 * slack
 
     chosen = promising[number]
@@ -178,7 +189,7 @@ def _best_prefix(
     k = int((means >= means.max() - slack).argmax())
     next_lower = scores.max(where=scores < f[k], initial=-np.inf)
     if next_lower == -np.inf:
-        return float(np.nextafter(np.float64(f[k]), -np.inf)), float(means[k])
+        return float(just_below(f[k])), float(means[k])
     return cut_between(next_lower, f[k]), float(means[k])
 
 

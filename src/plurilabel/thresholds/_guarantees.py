@@ -16,7 +16,14 @@ from plurilabel._core.blocks import dense
 from plurilabel._core.compat import Interval, StrOptions
 from plurilabel._core.fitted import Declared, number, numbers
 from plurilabel._core.unknown import known_part
-from plurilabel.thresholds._strategy import Scores, Sets, ThresholdStrategy, above, complete_rows
+from plurilabel.thresholds._strategy import (
+    Scores,
+    Sets,
+    ThresholdStrategy,
+    above,
+    complete_rows,
+    just_below,
+)
 
 RISKS = ("recall", "subset", "misses")
 _ROUNDING = 1e-9  # alpha (n + 1) need not be a whole number in binary
@@ -25,25 +32,21 @@ _ROUNDING = 1e-9  # alpha (n + 1) need not be a whole number in binary
 class RiskControl(ThresholdStrategy):
     """Label sets whose expected loss is at most ``alpha``, on average or with a confidence.
 
-    By default this is conformal risk control: the cut is the highest at which the mean loss of
-    the n instances given to ``fit``, with one more instance of the worst loss, is at most
-    ``alpha`` (equation 4 of the paper). It is exact: all cuts are considered, not those of a grid.
-    The guarantee: if the instances given to ``fit`` and a new one are exchangeable, the expected
-    loss of the new one's set is at most ``alpha``, whatever the classifier, the distribution and
-    the number of instances.
+    By default this is conformal risk control: the highest cut at which the mean loss of the n
+    instances given to ``fit``, with one more instance of the worst loss, is at most ``alpha``
+    (equation 4 of the paper); all cuts are considered. If the instances given to ``fit`` and a new
+    one are exchangeable, the expected loss of the new one's set is at most ``alpha``, whatever the
+    classifier, the distribution and n.
 
     That is a mean over all possible calibration sets. With ``delta``, the sets are
-    risk-controlling (RCPS, Bates et al.): with a probability of at least 1 - ``delta`` over the
-    instances given to ``fit``, which must be independent draws, the expected loss at the cut that
-    they gave is at most ``alpha``. The cut is the highest with an upper confidence bound of the
-    loss of at most ``alpha``: that of Hoeffding and Bentkus, or of Clopper and Pearson for
-    ``"subset"``, whose losses are 0 and 1.
+    risk-controlling (RCPS): with a probability of at least 1 - ``delta`` over the instances given
+    to ``fit``, which must be independent draws, the expected loss at the resulting cut is at most
+    ``alpha``. The cut is the highest with an upper confidence bound of the loss of at most
+    ``alpha``, there and at all lower cuts.
 
-    The scores have to come from a classifier that was not trained on these instances:
+    The scores must come from a classifier that was not trained on these instances:
     ``ThresholdClassifier(fitted, RiskControl(0.1), cv="prefit")``. With out-of-fold scores
-    (another ``cv``) all data serve both purposes, and the guarantee becomes an approximation.
-    Instances with unknown labels are ignored: then the others have to be exchangeable with a new
-    one.
+    (another ``cv``) the guarantee is an approximation. Instances with unknown labels are ignored.
 
     Parameters
     ----------
@@ -53,27 +56,30 @@ class RiskControl(ThresholdStrategy):
         The loss of a label set:
 
         ``"recall"``
-            the share of the instance's labels that are missed, 1 - recall. Instances without
-            labels are left out, as in :func:`plurilabel.metrics.recall`: the guarantee is for
-            instances with labels.
+            the share of the instance's labels that are missed. Instances without labels are left
+            out, as in :func:`plurilabel.metrics.recall`; the guarantee is for instances with
+            labels.
         ``"subset"``
-            1 if any label is missed: the set contains all true labels with a probability of at
-            least 1 - alpha.
+            1 if any label is missed.
         ``"misses"``
             the number of labels that are missed, divided by the number of all labels.
         callable
             ``loss(Y_true, sets)`` gets two boolean arrays of shape (n, q) and returns n losses
-            between 0 and 1. The loss of an instance must not grow with its set, and must be at
-            most ``alpha`` for the set of all labels.
+            between 0 and 1. A loss must not grow with its set, and be at most ``alpha`` for all
+            labels.
     delta : float, default=None
-        The probability that the expected loss is higher than ``alpha`` nevertheless; None
-        controls the mean only.
+        The probability that the expected loss is above ``alpha``; None controls the mean only.
+    bound : {"bentkus", "betting"}, default="bentkus"
+        The upper confidence bound, with ``delta``. ``"bentkus"``: that of Hoeffding and Bentkus,
+        or of Clopper and Pearson for ``risk="subset"``, whose losses are 0 and 1. ``"betting"``:
+        that of Waudby-Smith and Ramdas, which is tighter where losses vary little; it depends on
+        the order of the instances, and is not available for a callable risk.
 
     Attributes
     ----------
     cut_ : float
-        Labels with scores above it are predicted. Minus infinity, for all labels, where there
-        are too few instances: fewer than 1 / alpha - 1, or than about log(1 / delta) / alpha.
+        Labels with scores above it are predicted. Minus infinity, for all labels, if there are too
+        few instances: fewer than 1 / alpha - 1, or than about log(1 / delta) / alpha.
     risk_ : float
         Mean loss at this cut of the instances given to ``fit``.
 
@@ -84,9 +90,10 @@ class RiskControl(ThresholdStrategy):
 
     References
     ----------
-    A. Angelopoulos, S. Bates, A. Fisch, L. Lei, T. Schuster. Conformal risk control. ICLR 2024
-    (arXiv 2208.02814, 2022). S. Bates, A. Angelopoulos, L. Lei, J. Malik, M. Jordan.
-    Distribution-free, risk-controlling prediction sets. Journal of the ACM 68, 2021.
+    A. Angelopoulos, S. Bates, A. Fisch, L. Lei, T. Schuster. Conformal risk control. ICLR 2024.
+    S. Bates, A. Angelopoulos, L. Lei, J. Malik, M. Jordan. Distribution-free, risk-controlling
+    prediction sets. Journal of the ACM 68, 2021. I. Waudby-Smith, A. Ramdas. Estimating means of
+    bounded random variables by betting. Journal of the Royal Statistical Society B 86, 2024.
 
     Examples
     --------
@@ -106,10 +113,12 @@ class RiskControl(ThresholdStrategy):
     """
 
     _learns_from_known = True
+    _learns_from_soft = False
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "alpha": [Interval(Real, 0, 1, closed="neither")],
         "risk": [StrOptions(set(RISKS)), callable],
         "delta": [Interval(Real, 0, 1, closed="neither"), None],
+        "bound": [StrOptions({"bentkus", "betting"})],
     }
     _fitted: ClassVar[Declared] = {"cut_": number(finite=False), "risk_": number()}
 
@@ -119,23 +128,30 @@ class RiskControl(ThresholdStrategy):
         *,
         risk: str | Callable[..., Any] = "recall",
         delta: float | None = None,
+        bound: str = "bentkus",
     ):
         self.alpha = alpha
         self.risk = risk
         self.delta = delta
+        self.bound = bound
 
     def _fit(self, scores: Scores, Y: LabelMatrix) -> None:
         scores, Y = complete_rows(scores, Y, "RiskControl")
         if callable(self.risk):
+            if self.delta is not None and self.bound == "betting":
+                raise ValueError("bound must be 'bentkus' if risk is a callable, got 'betting'")
             budget = self._budget(len(scores))
             self.cut_, self.risk_ = _search(
                 self.risk, scores, dense(Y) == 1, float(self.alpha), budget
             )
             return
-        at, loss, n = self._steps(scores, Y)
+        at, loss, rows, n = self._steps(scores, Y)
         order = np.argsort(at, kind="stable")
         at, total = at[order], np.cumsum(loss[order])
-        self.cut_ = highest_cut(at, total, self._budget(n))
+        if self.delta is not None and self.bound == "betting":
+            self.cut_ = _by_betting(at, loss[order], rows[order], n, self.alpha, self.delta)
+        else:
+            self.cut_ = highest_cut(at, total, self._budget(n))
         missed = int(np.searchsorted(at, self.cut_, side="right"))
         self.risk_ = float(total[missed - 1] / n) if missed else 0.0
 
@@ -151,19 +167,20 @@ class RiskControl(ThresholdStrategy):
 
     def _steps(
         self, scores: Scores, Y: LabelMatrix
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64], int]:
-        """Scores where the summed loss grows as the cut reaches them, by how much, and n."""
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.intp], int]:
+        """Scores where a loss grows as the cut reaches them, by how much, in which row, and n."""
         n, q = scores.shape
         rows, labels = Y.nonzero()  # row by row
         s, sizes = scores[rows, labels].astype(np.float64), np.bincount(rows, minlength=n)
         if self.risk == "misses":
-            return s, np.full(len(s), 1 / q), n
+            return s, np.full(len(s), 1 / q), rows, n
         if self.risk == "recall":
-            return s, 1 / sizes[rows], int(np.count_nonzero(sizes))
+            place = np.cumsum(sizes > 0) - 1
+            return s, 1 / sizes[rows], place[rows], int(np.count_nonzero(sizes))
         lowest = np.full(n, np.inf)
         np.minimum.at(lowest, rows, s)
-        lowest = lowest[sizes > 0]
-        return lowest, np.ones(len(lowest)), n
+        some = np.flatnonzero(sizes)
+        return lowest[some], np.ones(len(some)), some, n
 
 
 def highest_cut(at: NDArray[np.float64], total: NDArray[np.float64], budget: float) -> float:
@@ -175,7 +192,45 @@ def highest_cut(at: NDArray[np.float64], total: NDArray[np.float64], budget: flo
         return -np.inf
     k = int(np.searchsorted(total, budget + _ROUNDING, side="right"))  # the first too many
     # the largest number below the score that must stay, and equal ones with it
-    return float(np.nextafter(at[k], -np.inf)) if k < len(at) else np.inf
+    return float(just_below(at[k])) if k < len(at) else np.inf
+
+
+def _by_betting(at: Any, loss: Any, rows: Any, n: int, alpha: float, delta: float) -> float:
+    """The highest cut below which the upper bound of the mean loss is nowhere above alpha.
+
+    ``loss`` is what the rows lose as the cut reaches the ascending scores ``at``.
+    """
+    losses = np.zeros(n)
+    if not n or not _is_below(losses[:, None], alpha, delta)[0]:
+        return -np.inf
+    group = np.unique(at, return_inverse=True)[1]  # equal scores are lost together
+    for start in range(0, int(group.max(initial=-1)) + 1, 256):
+        inside = (group >= start) & (group < start + 256)
+        L = np.zeros((n, int(group[inside].max()) - start + 1))
+        np.add.at(L, (rows[inside], group[inside] - start), loss[inside])
+        L = losses[:, None] + np.cumsum(L, axis=1)
+        allowed = _is_below(np.minimum(L, 1.0), alpha, delta)
+        if not allowed.all():
+            first = start + int(allowed.argmin())
+            return float(np.nextafter(at[np.searchsorted(group, first)], -np.inf))
+        losses = L[:, -1]
+    return np.inf
+
+
+def _is_below(losses: NDArray[np.float64], alpha: float, delta: float) -> NDArray[np.bool_]:
+    """Whether the upper bound of each column's expected loss is at most alpha, by betting.
+
+    That is where a bet that the loss is above alpha has once multiplied its capital by 1 / delta;
+    the stake before each row follows from the variance of those before it (proposition 5 of
+    Bates et al.).
+    """
+    i = np.arange(1, len(losses) + 1)[:, None]
+    mean = (0.5 + np.cumsum(losses, axis=0)) / (i + 1)
+    variance = (0.25 + np.cumsum((losses - mean) ** 2, axis=0)) / (i + 1)
+    variance = np.vstack([np.full((1, losses.shape[1]), 0.25), variance[:-1]])
+    stake = np.minimum(1, np.sqrt(2 * np.log(1 / delta) / (len(losses) * variance)))
+    capital = np.cumsum(np.log1p(-stake * (losses - alpha)), axis=0)
+    return capital.max(axis=0) >= np.log(1 / delta)
 
 
 def _search(
@@ -200,7 +255,7 @@ def _search(
             f"risk must be at most alpha={alpha:g} for sets of all labels, got {lowest:g}"
         )
     at = np.unique(scores).astype(np.float64)
-    cuts = np.concatenate([[-np.inf], np.nextafter(at, -np.inf)[1:], [np.inf]])
+    cuts = np.concatenate([[-np.inf], just_below(at)[1:], [np.inf]])
     low, high = 0, len(cuts)  # the cut at low is allowed, that at high is not
     while high - low > 1:
         middle = (low + high) // 2
@@ -245,6 +300,7 @@ class LabelCoverage(ThresholdStrategy):
     """
 
     _learns_from_known = True
+    _learns_from_soft = False
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "alpha": [Interval(Real, 0, 1, closed="neither"), "array-like"]
     }
@@ -278,17 +334,17 @@ class FalseDiscoveryControl(ThresholdStrategy):
 
     The false discovery rate is the mean over instances of the share of wrong labels in the
     predicted set, 0 for an empty set. It need not fall as the cut rises, so conformal risk control
-    does not apply. Instead, cuts are tested one after another, from the highest down, until the
-    hypothesis that the rate is above ``alpha`` is not rejected at level ``delta``; the last cut
-    before is taken. With a probability of at least 1 - ``delta`` over the instances given to
-    ``fit``, the rate of new instances from the same distribution is at most ``alpha``.
+    does not apply. Instead, cuts are tested from the highest down, until the hypothesis that the
+    rate is above ``alpha`` is not rejected at level ``delta``; the last cut before is used. With a
+    probability of at least 1 - ``delta`` over the instances given to ``fit``, the rate of new
+    instances from the same distribution is at most ``alpha``.
 
     Parameters
     ----------
     alpha : float, default=0.1
         The highest false discovery rate.
     delta : float, default=0.1
-        The probability that the rate is higher nevertheless.
+        The probability that the rate is higher.
 
     Attributes
     ----------
@@ -298,25 +354,24 @@ class FalseDiscoveryControl(ThresholdStrategy):
     risk_ : float
         False discovery rate at this cut of the instances given to ``fit``.
     highest_risk_ : float
-        The highest rate of the instances given to ``fit`` that is enough for the guarantee.
+        The highest rate of these instances that is enough for the guarantee.
 
     Notes
     -----
-    The p-value is that of Hoeffding and Bentkus (equation 5 of Bates et al.). It grows with
-    the observed rate, so that each test is a comparison with ``highest_risk_``. The order of the
-    tests does not depend on the data, and the observed rate changes only at the scores of the
-    instances: to test all of these is to test every number, and fixed-sequence testing (Bauer)
-    controls the error for all of them. No grid is needed.
+    The p-value is that of Hoeffding and Bentkus (equation 5 of Bates et al.). It grows with the
+    observed rate, so each test is a comparison with ``highest_risk_``. The order of the tests does
+    not depend on the data, and the rate changes only at the scores of the instances:
+    fixed-sequence testing (Bauer) controls the error for every cut, without a grid.
 
-    The scores have to come from a classifier that was not trained on these instances; instances
-    with unknown labels are ignored: see :class:`RiskControl`.
+    The scores must come from a classifier that was not trained on these instances; instances with
+    unknown labels are ignored: see :class:`RiskControl`.
 
     References
     ----------
     A. Angelopoulos, S. Bates, E. Candès, M. Jordan, L. Lei. Learn then test: calibrating
-    predictive algorithms to achieve risk control. arXiv 2110.01052, 2021.
-    S. Bates, A. Angelopoulos, L. Lei, J. Malik, M. Jordan. Distribution-free, risk-controlling
-    prediction sets. Journal of the ACM 68, 2021.
+    predictive algorithms to achieve risk control. arXiv 2110.01052, 2021. S. Bates, A.
+    Angelopoulos, L. Lei, J. Malik, M. Jordan. Distribution-free, risk-controlling prediction sets.
+    Journal of the ACM 68, 2021.
 
     Examples
     --------
@@ -330,6 +385,7 @@ class FalseDiscoveryControl(ThresholdStrategy):
     """
 
     _learns_from_known = True
+    _learns_from_soft = False
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "alpha": [Interval(Real, 0, 1, closed="neither")],
         "delta": [Interval(Real, 0, 1, closed="neither")],
@@ -365,7 +421,7 @@ class FalseDiscoveryControl(ThresholdStrategy):
         if k == 0:
             self.cut_, self.risk_ = np.inf, 0.0
         else:
-            self.cut_ = float(np.nextafter(at[k - 1], -np.inf))
+            self.cut_ = float(just_below(at[k - 1]))
             self.risk_ = float(max(risk[k - 1], 0.0))
 
 

@@ -87,8 +87,9 @@ class LinearThreshold(ThresholdStrategy):
 
     def _fit_weighted(self, scores: Scores, Y: LabelMatrix, weights: Any) -> None:
         n, q = scores.shape
+        scores, unit = _moderate(scores)
         rounded = scores if self.digits is None else _rounded(scores, self.digits)
-        s = best_cuts(rounded, Y, self.margin)
+        s = best_cuts(rounded, Y, self.margin * unit)
         if isinstance(Y, UnknownLabels):  # instances that know nothing have no best cut
             some = np.flatnonzero(~np.isnan(s))
             scores, s, n = scores[some], s[some], len(some)
@@ -104,14 +105,16 @@ class LinearThreshold(ThresholdStrategy):
                 if weights is not None:
                     below *= np.sqrt(weights[rows])[:, np.newaxis]
                 R = np.asarray(np.linalg.qr(np.vstack([R, below]), mode="r"))
-            self.coef_, self.intercept_ = _solution(R)
+            self.coef_, intercept = _solution(R)
+        self.intercept_ = intercept / unit
 
     def cuts(self, scores: Scores) -> Scores:
         """The cut t(x) of each instance, shape (n,)."""
         return scores @ self.coef_ + self.intercept_
 
     def _sets(self, scores: Scores) -> Sets:
-        return above(scores, self.cuts(scores)[:, np.newaxis])
+        scores, unit = _moderate(scores)
+        return above(scores, (scores @ self.coef_ + self.intercept_ * unit)[:, np.newaxis])
 
 
 def _solution(R: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
@@ -128,6 +131,15 @@ def _solution(R: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
         cond = max(VARIES, DIGITS * size / spread)
         w = least_squares(R[1:, 1:-1], R[1:, -1], cond=cond, large=q >= MANY)
     return w, float((R[0, -1] - R[0, 1:-1] @ w) / R[0, 0])
+
+
+def _moderate(scores: Scores) -> tuple[Scores, float]:
+    """Scores times a power of two, which is 1 unless their squares could overflow."""
+    largest = max(float(scores.max(initial=0.0)), -float(scores.min(initial=0.0)))
+    if largest < np.sqrt(np.finfo(np.float64).max) / scores.size:
+        return scores, 1.0
+    unit = 2.0 ** -float(np.frexp(largest)[1])
+    return scores * unit, unit
 
 
 def _rounded(scores: Scores, digits: int) -> Scores:
@@ -155,8 +167,8 @@ def best_cuts(scores: Scores, Y: LabelMatrix, margin: float) -> NDArray[np.float
         y = np.take_along_axis(dense(Y[rows]), order, axis=1)
         # Mistakes of a cut above the k lowest scores, k = 0..q, beyond those at k = 0: each label
         # that falls below the cut adds or removes one.
-        mistakes = np.zeros((len(f), q + 1), dtype=np.int64)
-        np.cumsum(np.where(y == 1, 1, -1), axis=1, out=mistakes[:, 1:])
+        mistakes = np.zeros((len(f), q + 1), np.result_type(y, np.int64))
+        np.cumsum(2 * y - 1, axis=1, out=mistakes[:, 1:])  # expected ones if labels are soft
         mistakes[:, 1:-1][f[:, 1:] == f[:, :-1]] = q + 1  # no room between equal scores
         if unknown is not None:
             mistakes[np.arange(q + 1) > size[:, np.newaxis]] = q + 1

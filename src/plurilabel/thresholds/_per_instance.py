@@ -9,10 +9,10 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
 from plurilabel._core.base import LabelMatrix
-from plurilabel._core.blocks import row_blocks
+from plurilabel._core.blocks import huge_numbers, row_blocks
 from plurilabel._core.compat import HasMethods, Interval, StrOptions
 from plurilabel._core.fitted import Declared, count, parameter, places
 from plurilabel._core.unknown import UnknownLabels
@@ -26,6 +26,8 @@ from plurilabel.thresholds._strategy import (
     highest,
     round_half_up,
 )
+
+HUGE = 1e15  # scores above this are scaled twice: their squares could overflow
 
 
 class RCut(ThresholdStrategy):
@@ -71,7 +73,7 @@ class RCut(ThresholdStrategy):
         if self.r is not None and self.r > q:
             raise ValueError(f"r must be at most {q}, the number of labels, got {self.r}")
         some_unknown = isinstance(Y, UnknownLabels)
-        mean = int(round_half_up(Y.shares().sum() if some_unknown else Y.sum(dtype=np.int64) / n))
+        mean = int(round_half_up(Y.shares().sum() if some_unknown else Y.sum() / n))
         self.r_ = max(1, mean) if self.r is None else int(self.r)
 
     def _sets(self, scores: Scores) -> Sets:
@@ -190,20 +192,24 @@ class MetaLabeler(ThresholdStrategy):
 
     def _fit(self, scores: Scores, Y: LabelMatrix) -> None:
         scores, Y = complete_rows(scores, Y, "MetaLabeler")
-        sizes = Y.sum(axis=1, dtype=np.int64)
+        sizes = round_half_up(Y.sum(axis=1))  # soft labels: the expected size
         self.sizes_ = np.unique(sizes)
         self.estimator_, self.features_ = None, self.features
         if len(self.sizes_) > 1:
-            usual = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
-            model = usual if self.estimator is None else clone(self.estimator)
-            self.estimator_ = model.fit(self._features(scores), sizes)
+            usual = [StandardScaler(), LogisticRegression(max_iter=1000)]
+            if np.abs(scores).max() > HUGE:
+                usual.insert(0, MaxAbsScaler())
+            model = make_pipeline(*usual) if self.estimator is None else clone(self.estimator)
+            with huge_numbers():
+                self.estimator_ = model.fit(self._features(scores), sizes)
 
     def _sets(self, scores: Scores) -> Sets:
         n, q = scores.shape
         if self.estimator_ is None:
             sizes = np.full(n, self.sizes_[0])
         else:
-            sizes = round_half_up(self.estimator_.predict(self._features(scores)))
+            with huge_numbers():
+                sizes = round_half_up(self.estimator_.predict(self._features(scores)))
         return highest(scores, np.clip(sizes, 0, q))
 
     def _features(self, scores: Scores) -> Scores:

@@ -140,16 +140,16 @@ class SCut(ThresholdStrategy):
         if n * q > MOST_ENTRIES:
             rows = np.linspace(0, n - 1, max(1000, MOST_ENTRIES // q)).astype(np.intp)
             scores, Y, n = scores[rows], Y[rows], len(rows)
-        counts = np.zeros((len(SHRINKS), 4, q), dtype=np.int64)
+        counts = np.zeros((len(SHRINKS), 4, q), np.result_type(known_part(Y)[0].dtype, np.int64))
         for fold in range(FOLDS):
             inside = np.arange(n) % FOLDS == fold
             learned, test = np.flatnonzero(~inside), np.flatnonzero(inside)
             truth, unknown = known_part(Y[test])
-            has = dense(truth) == 1
-            lacks = ~has if unknown is None else ~(has | dense(unknown))
+            has = dense(truth)  # a share of 1 if labels are soft
+            lacks = 1 - has if unknown is None else (1 - has) * ~dense(unknown)
             for i, cuts in enumerate(self._cuts(scores[learned], Y[learned], measure, SHRINKS)[0]):
                 sets = above(scores[test], cuts)
-                found = (has & sets, lacks & sets, has & ~sets, lacks & ~sets)
+                found = (has * sets, lacks * sets, has * ~sets, lacks * ~sets)
                 counts[i] += [part.sum(axis=0) for part in found]
         micro = evaluate(measure, *counts.sum(axis=2).T)
         macro = evaluate(measure, *counts.transpose(1, 0, 2)).mean(axis=1)
@@ -163,7 +163,7 @@ class SCut(ThresholdStrategy):
         pool = Pool.of(scores, Y, measure) if max(shrinks) > 0 else None
         cuts, values = np.empty((2, len(shrinks), scores.shape[1]))
         for j, (ordered, chosen) in enumerate(by_label(scores, Y)):
-            n, p = len(ordered), len(chosen)
+            n, p = len(ordered), chosen.total
             enters = entry_sizes(ordered, chosen)
             for i, shrink in enumerate(shrinks):
                 shared = pool if 0 < p < n and shrink > 0 else None
@@ -250,7 +250,7 @@ class PCut(ThresholdStrategy):
         n, q = Y.shape
         self.factor_ = self.factor
         some_unknown = isinstance(Y, UnknownLabels)
-        self.shares_ = Y.shares() if some_unknown else Y.sum(axis=0, dtype=np.int64) / n
+        self.shares_ = Y.shares() if some_unknown else Y.sum(axis=0) / n
         self.cuts_ = None
         if scores is not None and not self.batch:  # the same share of all instances
             wanted = np.minimum(self.factor * self.shares_, 1.0) * n

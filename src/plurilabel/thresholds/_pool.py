@@ -36,15 +36,17 @@ class Pool:
         some = scores.ravel()
         if some.size > SAMPLE:
             some = some[np.random.default_rng(0).integers(some.size, size=SAMPLE)]
-        ends = np.array([np.nextafter(scores.min(), -np.inf), scores.max()], scores.dtype)
+        # finite even below the lowest double, because counts are interpolated between cuts
+        below = np.nextafter(scores.min(), np.finfo(scores.dtype).min)
+        ends = np.array([below, scores.max()], scores.dtype)
         wanted = scores[known_part(Y)[0].nonzero()]
         cuts = np.unique(np.concatenate([ends, _spaced(wanted), _spaced(some)]))
         total, positives = np.zeros((4, len(cuts))), 0.0
         for ordered, chosen in by_label(scores, Y):
-            n, p = len(ordered), len(chosen)
+            n, p = len(ordered), chosen.total
             if 0 < p < n:
                 predicted = n - np.searchsorted(ordered[::-1], cuts, side="right")
-                tp = p - np.searchsorted(np.sort(chosen), cuts, side="right")
+                tp = chosen.above(cuts)
                 fp, fn = predicted - tp, p - tp
                 # between the weights of micro averages, 1, and of macro averages, 1 / p
                 total += np.array([tp, fp, fn, n - predicted - fn]) / np.sqrt(p)

@@ -98,6 +98,8 @@ class SeenSets(ThresholdStrategy):
         if self.distance == "log_loss":
             check_probabilities(scores, 'SeenSets(distance="log_loss")')
         complete = complete_rows(None, Y, "SeenSets")[1]
+        if complete.dtype.kind == "f":  # the most probable sets of soft labels
+            complete = (complete > 0.5).astype(np.int8)
         self.sets_, counts = _distinct_sets(complete)
         self.lifts_ = _log_lifts(self.sets_, counts, complete)
         self.distance_, self.cut_, self.lift_ = self.distance, self.cut, self.lift

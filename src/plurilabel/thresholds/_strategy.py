@@ -4,8 +4,9 @@ A strategy turns scores (n, q) into label sets. It implements two hooks that tru
 
 ``_fit(scores, Y)``
     scores are float64 or float32, dense and finite (or None, if ``learns_from_scores`` says that
-    they are not needed); Y is 0/1 in int8, dense or CSR. If some labels are unknown and the
-    strategy has ``_learns_from_known``, Y is :class:`~plurilabel.datasets.UnknownLabels`.
+    they are not needed); Y is 0/1 in int8, or float64 if some labels are soft, dense or CSR. If
+    some labels are unknown and the strategy has ``_learns_from_known``, Y is
+    :class:`~plurilabel.datasets.UnknownLabels`.
 ``_sets(scores)``
     returns a boolean array (n, q), True for the labels that are predicted.
 """
@@ -23,9 +24,10 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from plurilabel._core.base import AllOrNothing, LabelMatrix, check_labels, refuse_masked
-from plurilabel._core.blocks import row_blocks
+from plurilabel._core.blocks import huge_numbers, row_blocks
 from plurilabel._core.compat import check_params, check_sample_weight
 from plurilabel._core.fitted import Declared, count, flag
+from plurilabel._core.soft import is_soft, soft_or_hard
 from plurilabel._core.unknown import UnknownLabels, known_part
 
 Scores: TypeAlias = NDArray[np.floating]
@@ -39,6 +41,7 @@ class ThresholdStrategy(AllOrNothing, BaseEstimator, ABC):
 
     cut_: Any
     _learns_from_known: ClassVar[bool] = False
+    _learns_from_soft: ClassVar[bool] = True
     _needs_scores: ClassVar[bool] = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
     _fitted: ClassVar[Declared] = {"n_labels_": count(), "sparse_output_": flag()}
@@ -63,7 +66,10 @@ class ThresholdStrategy(AllOrNothing, BaseEstimator, ABC):
         Y : 0/1 matrix of shape (n, q), dense, sparse or a data frame
             Unknown labels (NaN, None, NA, or :class:`~plurilabel.datasets.UnknownLabels`) are
             ignored. :class:`MetaLabeler` and :class:`SeenSets`, which learn whole label sets, use
-            the instances whose labels are all known.
+            the instances whose labels are all known. Numbers between 0 and 1 are soft labels:
+            measures are optimised in expectation, as :func:`plurilabel.metrics.evaluate` computes
+            them, :class:`MetaLabeler` learns the expected size, rounded, and :class:`SeenSets`
+            the most probable set. A guarantee needs labels of 0 and 1.
         sample_weight : array-like of shape (n,), default=None
             For :class:`LinearThreshold`; the other strategies count instances and refuse it.
 
@@ -75,6 +81,11 @@ class ThresholdStrategy(AllOrNothing, BaseEstimator, ABC):
         if scores is None and self.learns_from_scores():
             raise ValueError(f"scores must be given: {type(self).__name__} learns from them")
         filled, unknown = known_part(Y)
+        if not self._learns_from_soft and is_soft(filled):
+            raise ValueError(
+                f"Y must hold only 0 and 1 for {type(self).__name__}, got numbers between them: a "
+                "guarantee needs labels that are certain, such as those of audited rows"
+            )
         checked, labels = check_scores_and_labels(scores, filled)
         self.sparse_output_ = bool(sparse.issparse(filled))
         self.n_labels_ = labels.shape[1]
@@ -127,7 +138,8 @@ def check_dense_scores(scores: Any, q: int | None = None) -> Scores:
             f"scores must be a matrix (instances, labels), got {np.ndim(scores)} dimension(s)"
         )
     refuse_masked(scores, "scores")
-    checked = check_array(scores, dtype=[np.float64, np.float32], input_name="scores")
+    with huge_numbers():
+        checked = check_array(scores, dtype=[np.float64, np.float32], input_name="scores")
     if q not in (None, checked.shape[1]):
         raise ValueError(
             f"scores must have {q} columns, one per label as in fit, got {checked.shape[1]}"
@@ -137,7 +149,7 @@ def check_dense_scores(scores: Any, q: int | None = None) -> Scores:
 
 def check_scores_and_labels(scores: Any, Y: Any) -> tuple[Any, LabelMatrix]:
     """Scores (or None) and labels of the same shape, in the form that the hooks expect."""
-    labels = check_labels(Y)
+    labels = soft_or_hard(Y)
     if 0 in labels.shape:
         raise ValueError(f"Y must have at least one row and one label, got {labels.shape}")
     if scores is None:
@@ -169,6 +181,12 @@ def above(scores: Scores, cut: ArrayLike) -> Sets:
     """Scores strictly above the cut, compared in float64 whatever the type of the scores."""
     # A Python float would be rounded to float32 next to float32 scores.
     return scores > np.asarray(cut, dtype=np.float64)
+
+
+def just_below(score: ArrayLike) -> Any:
+    """The next number below; minus infinity below the lowest of all."""
+    with np.errstate(over="ignore"):
+        return np.nextafter(np.asarray(score, dtype=np.float64), -np.inf)
 
 
 def highest(scores: Scores, sizes: NDArray[np.integer]) -> Sets:

@@ -8,7 +8,7 @@ are finite: the highest score (nothing above it), and the next number below the 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,7 @@ from plurilabel._core.blocks import row_blocks
 from plurilabel._core.unknown import UnknownLabels, known_part
 from plurilabel.metrics import COUNT_MEASURES
 from plurilabel.metrics.shared import CountMeasure
-from plurilabel.thresholds._strategy import BLOCK, Scores
+from plurilabel.thresholds._strategy import BLOCK, Scores, just_below
 
 
 def count_measure(measure: str | Callable[..., Any]) -> CountMeasure:
@@ -34,7 +34,35 @@ def count_measure(measure: str | Callable[..., Any]) -> CountMeasure:
     return COUNT_MEASURES[measure]
 
 
-def by_label(scores: Scores, Y: LabelMatrix) -> Iterator[tuple[Scores, Scores]]:
+class Chosen(NamedTuple):
+    """Scores that should be predicted, each with a probability if labels are soft."""
+
+    scores: NDArray[Any]
+    weights: Any = None  # if there are any, both are in descending order of the scores
+
+    @classmethod
+    def of(cls, scores: Scores, present: NDArray[Any]) -> Chosen:
+        """The scores of labels that are present for certain, or with a probability."""
+        if present.dtype.kind != "f":
+            return cls(scores)
+        order = np.argsort(-scores, kind="stable")
+        return cls(scores[order], present[order])
+
+    def first(self, k: Any) -> Any:
+        """How many labels the k highest scores have, or their expected number."""
+        return k if self.weights is None else np.append(0.0, self.weights.cumsum())[k]
+
+    @property
+    def total(self) -> Any:
+        """Number of labels of all scores, or its expectation."""
+        return self.first(len(self.scores))
+
+    def above(self, cuts: Scores) -> NDArray[Any]:
+        """The same for scores above each cut."""
+        return self.first(len(self.scores) - np.sort(self.scores).searchsorted(cuts, "right"))
+
+
+def by_label(scores: Scores, Y: LabelMatrix) -> Iterator[tuple[Scores, Chosen]]:
     """For each label all scores in descending order, and those of the instances that have it.
 
     Instances whose label is unknown are ignored.
@@ -47,11 +75,13 @@ def by_label(scores: Scores, Y: LabelMatrix) -> Iterator[tuple[Scores, Scores]]:
         columns = np.ascontiguousarray(scores[:, labels].T)
         for j, column in enumerate(columns, labels.start):
             if sparse.issparse(Y):
-                present = Y.indices[Y.indptr[j] : Y.indptr[j + 1]]
+                inside = slice(Y.indptr[j], Y.indptr[j + 1])
+                rows, present = Y.indices[inside], Y.data[inside]
             else:
-                present = np.flatnonzero(Y[:, j])
-            rows = column if known is None else column[known(j)]
-            yield np.sort(rows)[::-1], column[present]
+                rows = np.flatnonzero(Y[:, j])
+                present = Y[rows, j]
+            every = column if known is None else column[known(j)]
+            yield np.sort(every)[::-1], Chosen.of(column[rows], present)
 
 
 def cut_between(low: float, high: float) -> float:
@@ -66,28 +96,26 @@ def cut_keeping(ordered: Scores, k: int) -> float:
     if k == 0:
         return float(ordered[0])
     if k == len(ordered):
-        return float(np.nextafter(np.float64(ordered[-1]), -np.inf))
+        return float(just_below(ordered[-1]))
     return cut_between(ordered[k], ordered[k - 1])
 
 
-def entry_sizes(ordered: Scores, chosen: Scores) -> NDArray[np.integer]:
+def entry_sizes(ordered: Scores, chosen: Chosen) -> Chosen:
     """For each chosen score the smallest k at which it is among the k highest, ascending.
 
     ``ordered`` is descending. Equal scores enter together, so this is the number of scores that
     are at least as high.
     """
-    lower = np.searchsorted(ordered[::-1], np.sort(chosen), side="left")
-    return (len(ordered) - lower)[::-1]
+    lower = np.searchsorted(ordered[::-1], np.sort(chosen.scores), side="left")
+    return Chosen((len(ordered) - lower)[::-1], chosen.weights)
 
 
-def counts_by_size(
-    n: int, enters: NDArray[np.integer], start: int, stop: int
-) -> tuple[NDArray[np.integer], ...]:
+def counts_by_size(n: int, enters: Chosen, start: int, stop: int) -> tuple[NDArray[Any], ...]:
     """``tp, fp, fn, tn`` when the k highest are predicted, for k = start..stop - 1."""
-    a, b = np.searchsorted(enters, (start, stop))
-    tp = a + np.cumsum(np.bincount(enters[a:b] - start, minlength=stop - start))
-    k = np.arange(start, stop)
-    fn = len(enters) - tp
+    a, b = np.searchsorted(enters.scores, (start, stop))
+    entered = np.cumsum(np.bincount(enters.scores[a:b] - start, minlength=stop - start))
+    tp, k = enters.first(a + entered), np.arange(start, stop)
+    fn = enters.total - tp
     return tp, k - tp, fn, n - k - fn
 
 
@@ -102,7 +130,7 @@ def cuttable(ordered: Scores, start: int, stop: int) -> NDArray[np.bool_]:
 
 def best_size(
     ordered: Scores,
-    chosen: Scores,
+    chosen: Chosen,
     measure: CountMeasure,
     *,
     more: Callable[[int, int], Sequence[NDArray[Any]]] | None = None,

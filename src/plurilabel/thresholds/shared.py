@@ -13,14 +13,6 @@ from plurilabel.thresholds._sweep import (
 )
 
 __all__ = [
-    "STRATEGIES",
-    "Scores",
-    "by_label",
-    "check_scores_and_labels",
-    "count_measure",
-    "counts_by_size",
-    "cut_keeping",
-    "cuttable",
-    "entry_sizes",
-    "evaluate",
-]
+    "STRATEGIES", "Scores", "by_label", "check_scores_and_labels", "count_measure",
+    "counts_by_size", "cut_keeping", "cuttable", "entry_sizes", "evaluate",
+]  # fmt: skip

@@ -33,6 +33,7 @@ _SOURCE_PRIOR = np.array([1.0, 3.0])  # wrong and right votes on each label, add
 _POOLED = 20.0  # votes at a source's mean rate over labels, added to each label
 _ENOUGH = 30  # cells that two sources have in common, to say that one copies the other
 _SHARE, _GAIN = 0.3, 10.0  # least share of copied votes of a pair, and nats that it explains
+_LINE = 10.0  # penalty of a calibration that changes the log-odds
 _KEPT = 0.2  # least share of copied votes of a source of a group
 
 
@@ -71,8 +72,8 @@ def fuse(
         Labels that are known to be right: 0, 1, and NaN where they are not known; the columns of
         a data frame are matched by name. They are kept, the sources are judged by them, and the
         probabilities of all other cells are calibrated: a line of their log-odds is fitted to
-        the known ones, shrunk towards no change. Labels of which only ones or only zeros are
-        known are left out of the calibration: such cells are no random sample.
+        the known ones, shrunk towards no change. Where only ones or only zeros of a label are
+        known, they are no random sample: they are kept, and have no influence on other cells.
     n_components : int, default=8
         For ``"joint"``; at most the number of rows.
     copies : bool, default=True
@@ -127,7 +128,9 @@ def fuse(
         raise TypeError(f"votes must be Votes, got {type(votes).__name__}")
     if not len(votes):
         raise ValueError("votes must hold at least one vote, got none")
-    sure = _known_cells(known, votes)
+    told = _known_cells(known, votes)
+    judged = (np.nanmin(told, axis=0, initial=1) == 0) & (np.nanmax(told, axis=0, initial=0) == 1)
+    sure = np.where(judged, told, np.nan)
     alone = np.arange(len(votes.source_names))
     path = np.empty(0)
     problem = Problem(votes, sure, alone)
@@ -143,13 +146,12 @@ def fuse(
         groups, weights = fit.copying() if joint and copies else (alone, np.ones(len(alone)))
         problem, model, _, path = fit(groups, K, weights, pooled=joint)
         p = problem.expect(model, clamp=False).p
-    judged = (np.nanmin(sure, axis=0, initial=1) == 0) & (np.nanmax(sure, axis=0, initial=0) == 1)
     line = _calibration(p[:, judged], sure[:, judged])
     p[:, judged] = expit(line[0] + line[1] * _log_odds(p[:, judged]))
     names = np.asarray(votes.source_names, dtype=object)
     copying = [np.flatnonzero(problem.groups == g) for g in np.unique(problem.groups)]
     return Fused(
-        replace_known(p, sure), model.rates[1], 1 - model.rates[0], model.kappa,
+        replace_known(p, told), model.rates[1], 1 - model.rates[0], model.kappa,
         tuple(tuple(names[group]) for group in copying if len(group) > 1), path, line, votes,
     )  # fmt: skip
 
@@ -182,10 +184,10 @@ def _calibration(p: Floats, known: Floats) -> tuple[float, float]:
         return 0.0, 1.0
     x, y = _log_odds(p[there]), known[there]
     design, line = np.column_stack([np.ones_like(x), x]), np.array([0.0, 1.0])
-    for _ in range(50):  # Newton; the penalty of 1 keeps it finite where all are right
+    for _ in range(50):  # Newton; the penalty keeps it finite where all are right
         f = expit(design @ line)
-        gradient = design.T @ (f - y) + line - (0.0, 1.0)
-        step = np.linalg.solve((design.T * (f * (1 - f))) @ design + np.eye(2), gradient)
+        gradient = design.T @ (f - y) + _LINE * (line - (0.0, 1.0))
+        step = np.linalg.solve((design.T * (f * (1 - f))) @ design + _LINE * np.eye(2), gradient)
         line = line - step / max(1.0, float(np.abs(step).max()))
         if np.abs(step).max() < 1e-9:
             break

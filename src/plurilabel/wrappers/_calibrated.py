@@ -25,18 +25,11 @@ class CalibratedClassifier(ProbabilisticClassifier, OutOfFoldWrapper):
         With ``predict_proba`` or ``decision_function``: a learner of this library, or one of
         scikit-learn that accepts label matrices.
     method : {"sigmoid", "beta", "temperature", "isotonic", "auto"}, default="sigmoid"
-        The kind of map; see :class:`ScoreCalibrator`. "auto" chooses by log loss.
+        The kind of map; see :class:`ScoreCalibrator`.
     min_count : int, default=10
-        Labels with fewer positive or fewer negative instances than this share one map.
-    cv : int, cross-validation splitter, iterable of splits, or "prefit", default=5
-        How the out-of-fold scores are computed. An int is a number of stratified folds
-        (:class:`~plurilabel.model_selection.IterativeStratifiedKFold`); None stands for 5.
-        With ``"prefit"``, ``estimator`` is already fitted and remains unchanged; ``fit`` only
-        learns the maps, and should get data that the classifier has not seen.
-    response_method : {"auto", "predict_proba", "decision_function"}, default="auto"
-        Where the scores come from; ``"auto"`` prefers ``predict_proba``.
-    n_jobs : int, default=None
-        Number of folds processed in parallel.
+        Labels with fewer positive or fewer negative instances share one map.
+    cv, response_method, n_jobs :
+        As in :class:`ThresholdClassifier`.
 
     Attributes
     ----------
@@ -45,18 +38,13 @@ class CalibratedClassifier(ProbabilisticClassifier, OutOfFoldWrapper):
     calibrator_ : ScoreCalibrator
         The maps of its scores.
     classes_, label_names_, n_labels_
-        As for all learners.
-    n_features_in_, feature_names_in_
-        Only if ``estimator_`` has them.
+        As for all learners; ``n_features_in_`` and ``feature_names_in_`` if ``estimator_`` has
+        them.
 
     See Also
     --------
     plurilabel.metrics.expected_calibration_error : How far probabilities are from frequencies.
     sklearn.calibration.CalibratedClassifierCV : The same for a single label.
-
-    References
-    ----------
-    See :class:`ScoreCalibrator`.
 
     Examples
     --------

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import expit, log_expit, logit
+from scipy.special import expit, log_expit, logit, softmax
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils.validation import check_is_fitted
@@ -21,7 +21,7 @@ from plurilabel._core.base import (
 )
 from plurilabel._core.blocks import dense
 from plurilabel._core.compat import HasMethods, check_params
-from plurilabel._core.fitted import Declared, number, numbers
+from plurilabel._core.fitted import Declared, count, number, numbers
 from plurilabel._core.unknown import known_part
 from plurilabel.io.shared import is_texts
 from plurilabel.text import StaticEncoder
@@ -38,9 +38,9 @@ class LabelDescriptions(ProbabilisticClassifier, OutOfFoldWrapper):
 
     Names or sentences that describe the labels are encoded in the same way as the texts. How close
     a text is to the description of a label is added to the log-odds of a classifier, with a weight
-    that fades as texts with the label come. How much it weighs, and how fast it fades, is chosen
-    by the classifier's out-of-fold scores; no weight at all is among the choices. Without any
-    labelled texts, similarity is all there is (zero-shot).
+    that fades as the label gets more training texts. How much it weighs, and how fast it fades, is
+    learned from out-of-fold scores of the classifier. Without any labelled texts, predictions are
+    based on similarity alone (zero-shot).
 
     Parameters
     ----------
@@ -66,16 +66,22 @@ class LabelDescriptions(ProbabilisticClassifier, OutOfFoldWrapper):
     weights_ : ndarray of shape (q,)
         What a standard deviation of similarity adds to the log-odds of each label.
     slope_, intercept_ : float
-        The map from the classifier's scores to log-odds; 1 and 0 for probabilities.
+        What turns the log-odds or decision values of the classifier into calibrated log-odds.
+    n_texts_ : int
+        Number of labelled training texts.
     label_names_ : ndarray of shape (q,)
 
     Notes
     -----
     The log-odds of label l are :math:`a t_l + b + w \\frac{k}{m_l + k} s_l`, where t is the
     log-odds or decision value of the classifier, m the number of training texts with the label,
-    and s the cosine of text and description, standardised over the training texts. The pair
-    (w, k) has the lowest out-of-fold log loss among 6 weights from 0 to 2 and 6 counts from 1 to
-    300. If X holds no texts, w is 0.
+    and s the cosine of text and description, standardised over the training texts. The line (a, b)
+    is a logistic regression of all labels on t, out of fold. The weight of s is the mean over 6
+    values of w from 0 to 2 and 6 of k from 1 to 300, each pair counted by the likelihood of the
+    out-of-fold labels. If X holds no texts, w is 0.
+
+    A probability p of the classifier counts as (np + ½) / (n + 1), where n is the number of
+    training texts: similarity can then make up for a label that the classifier has never seen.
 
     With ``fit(X, None)`` the texts are only used to standardise similarities; w is 2, and the
     log-odds of a label that is as similar as usual are those of 1 / (q + 1).
@@ -102,6 +108,7 @@ class LabelDescriptions(ProbabilisticClassifier, OutOfFoldWrapper):
         "mean_": numbers("n_labels_"),
         "deviation_": numbers("n_labels_"),
         "weights_": numbers("n_labels_"),
+        "n_texts_": count(),
         "slope_": number(),
         "intercept_": number(),
     }
@@ -160,7 +167,7 @@ class LabelDescriptions(ProbabilisticClassifier, OutOfFoldWrapper):
         self._encode(named(np.zeros((1, len(names)), dtype=np.int8), names))
         self.label_names_ = np.asarray(names, dtype=object)
         self.estimator_, self.response_method_ = None, "predict_proba"
-        self.slope_, self.intercept_ = 1.0, 0.0
+        self.slope_, self.intercept_, self.n_texts_ = 1.0, 0.0, 0
         if not np.any(self._compare(X)):
             raise ValueError("X must hold texts that differ, to compare their similarities with "
                              "the labels if y is None")  # fmt: skip
@@ -168,7 +175,7 @@ class LabelDescriptions(ProbabilisticClassifier, OutOfFoldWrapper):
         return self
 
     def _learn(self, X: Any, Y: LabelMatrix, held_out: HeldOut) -> None:
-        self.slope_, self.intercept_ = 1.0, 0.0
+        self.slope_, self.intercept_, self.n_texts_ = 1.0, 0.0, Y.shape[0]
         similar = self._compare(X)
         self.weights_ = np.zeros(self.n_labels_)
         if similar is None:
@@ -180,19 +187,17 @@ class LabelDescriptions(ProbabilisticClassifier, OutOfFoldWrapper):
         filled, unknown = known_part(Y[:most])
         known = np.ones(filled.shape, bool) if unknown is None else ~dense(unknown)
         truth = dense(filled)[known] == 1
-        if self.response_method_ != "predict_proba" and len(np.unique(truth)) == 2:
-            line = LogisticRegression(C=1e6).fit(scores[:most][known].reshape(-1, 1), truth)
-            self.slope_, self.intercept_ = (
-                max(float(line.coef_[0, 0]), 0.0),
-                float(line.intercept_[0]),
-            )
-        odds, near = self._log_odds(scores[:most])[known], similar[rows[:most]]
-        losses = {}
-        for weight, count in product(WEIGHTS, COUNTS):
-            added = (near * (weight * count / (counts + count)))[known]
-            losses[weight, count] = -log_expit(np.where(truth, 1, -1) * (odds + added)).mean()
-        weight, count = min(losses, key=lambda pair: losses[pair])  # of equal ones the first
-        self.weights_ = weight * count / (counts + count)
+        odds = self._log_odds(scores[:most])[known]
+        if len(np.unique(truth)) == 2:
+            # else similarity would seem to help where the classifier is merely not sure enough
+            line = LogisticRegression(C=1e6).fit(odds.reshape(-1, 1), truth)
+            self.slope_ = max(float(line.coef_[0, 0]), 0.0)
+            self.intercept_ = float(line.intercept_[0])
+        odds, near = self.slope_ * odds + self.intercept_, similar[rows[:most]]
+        weights = [w * k / (counts + k) for w, k in product(WEIGHTS, COUNTS)]
+        signs = np.where(truth, 1, -1)
+        fits = [log_expit(signs * (odds + (near * one)[known])).sum() for one in weights]
+        self.weights_ = np.average(weights, axis=0, weights=softmax(fits))
 
     def _scores(self, X: Any) -> NDArray[np.float64]:
         check_is_fitted(self)
@@ -200,15 +205,19 @@ class LabelDescriptions(ProbabilisticClassifier, OutOfFoldWrapper):
             odds: Any = logit(1 / (self.n_labels_ + 1))
         else:
             odds = self._log_odds(self._estimator_scores(X))
+            odds = self.slope_ * odds + self.intercept_
         if self.weights_.any():
             odds = odds + self.weights_ * self._similarities(X)
         return expit(odds)
 
     def _log_odds(self, scores: Any) -> NDArray[np.float64]:
-        if self.response_method_ == "predict_proba":
-            # classifiers are sure of labels that they have seen never or always
-            scores = logit(np.clip(scores, 1e-4, 1 - 1e-4))
-        return self.slope_ * np.clip(scores, -30, 30) + self.intercept_
+        """Log-odds or decision values of the classifier."""
+        if self.response_method_ != "predict_proba":
+            return np.clip(scores, -30, 30)
+        # classifiers are sure of labels that all or none of their texts have; n texts do not
+        # justify that
+        n = self.n_texts_
+        return logit((n * np.clip(scores, 0, 1) + 0.5) / (n + 1))
 
     def __sklearn_tags__(self) -> Any:
         if self.estimator is not None:

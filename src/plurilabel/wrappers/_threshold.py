@@ -31,18 +31,16 @@ class ThresholdClassifier(DelegatedScores, OutOfFoldWrapper):
     strategy : str or object with ``fit(scores, Y)`` and ``predict(scores)``, default="cardinality"
         ``"constant"``, ``"cardinality"``, ``"linear"``, ``"scut"``, ``"global"``, ``"rcut"``,
         ``"pcut"``, ``"mcut"``, ``"expected_f"``, ``"metalabeler"``, ``"seen_sets"``, or an
-        instance of one of the classes with these names (:func:`get_strategy`) and other
-        parameters.
+        instance of one of these classes (:func:`get_strategy`) with other parameters.
     cv : int, cross-validation splitter, iterable of splits, or "prefit", default=5
         How the out-of-fold scores are computed. An int is a number of stratified folds
-        (:class:`~plurilabel.model_selection.IterativeStratifiedKFold`); None stands for 5.
-        With ``"prefit"``, ``estimator`` is already fitted and remains unchanged; ``fit`` only
-        learns the strategy, and should get data that the classifier has not seen.
+        (:class:`~plurilabel.model_selection.IterativeStratifiedKFold`); None stands for 5. With
+        ``"prefit"``, ``estimator`` is already fitted and remains unchanged; ``fit`` only learns
+        the strategy, and should get data that the classifier has not seen.
     response_method : {"auto", "predict_proba", "decision_function"}, default="auto"
         Where the scores come from; ``"auto"`` prefers ``predict_proba``.
     nonempty : bool, default=False
-        Whether an empty prediction is replaced by the label with the highest score (the
-        T-criterion).
+        Whether an empty prediction is replaced by the label with the highest score (T-criterion).
     n_jobs : int, default=None
         Number of folds processed in parallel.
 
@@ -53,17 +51,15 @@ class ThresholdClassifier(DelegatedScores, OutOfFoldWrapper):
     strategy_ : strategy
         The fitted strategy, with the learned cuts.
     classes_, label_names_, n_labels_
-        As for all learners.
-    n_features_in_, feature_names_in_
-        Only if ``estimator_`` has them.
+        As for all learners; ``n_features_in_`` and ``feature_names_in_`` if ``estimator_`` has
+        them.
 
     Notes
     -----
     For a 1-D y, scores are cut class by class; ``predict`` returns the class with the highest
-    score among those above their cut, or among all classes if there is none.
-
-    No folds are needed for strategies that do not learn from scores: ``"constant"``, ``"rcut"``,
-    ``"pcut"``, ``"mcut"``, ``"expected_f"`` and ``"seen_sets"``.
+    score among those above their cut, or among all classes if there is none. Strategies that do
+    not learn from scores need no folds: ``"constant"``, ``"rcut"``, ``"pcut"``, ``"mcut"``,
+    ``"expected_f"`` and ``"seen_sets"``.
 
     See Also
     --------
@@ -71,8 +67,8 @@ class ThresholdClassifier(DelegatedScores, OutOfFoldWrapper):
 
     Examples
     --------
-    Eight labels, some of them rare. The neighbours of an instance seldom agree on a rare label;
-    with a separate cut for each label, many more are found:
+    The neighbours of an instance seldom agree on a rare label; with a separate cut for each label,
+    many more are found:
 
     >>> from sklearn.datasets import make_multilabel_classification
     >>> from sklearn.model_selection import train_test_split

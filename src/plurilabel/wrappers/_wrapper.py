@@ -41,7 +41,7 @@ from plurilabel._core.explanation.contributions import Contributions, Explanatio
 from plurilabel._core.explanation.explain import explain
 from plurilabel._core.fitted import Declared, one_of
 from plurilabel._core.scores import score_matrix, score_method
-from plurilabel._core.unknown import known_part, takes_unknown_labels
+from plurilabel._core.unknown import known_part, takes_soft_labels, takes_unknown_labels
 from plurilabel.model_selection.shared import groups_for, routed_splitter, splits_by
 from plurilabel.thresholds.shared import Scores
 
@@ -250,6 +250,12 @@ class OutOfFoldWrapper(OpenWrapper):
         "n_jobs": [None, Integral],
     }
     _fitted: ClassVar[Declared] = {"response_method_": one_of(*CUTS)}
+    _learns_from_soft = True
+
+    @property
+    def accepts_soft_labels(self) -> bool:
+        """Whether ``fit`` takes probabilities in place of 0 and 1: if the classifier does."""
+        return takes_soft_labels(self.estimator)
 
     @property
     def accepts_unknown_labels(self) -> bool:
@@ -398,7 +404,7 @@ def fill_unseen(scores: Scores, Y: LabelMatrix, splits: Sequence[Any]) -> None:
     unseen = np.zeros(scores.shape, dtype=bool)
     ends = np.cumsum([len(test) for _, test in splits])
     for (train, test), end in zip(splits, ends):
-        positives = np.asarray(filled[train].sum(axis=0, dtype=np.int64)).ravel()
+        positives = np.asarray(filled[train].sum(axis=0)).ravel()
         known = len(train) - (0 if hidden is None else hidden[train].sum(axis=0))
         unseen[end - len(test) : end] = (positives == 0) | (positives == known)
     for j in np.flatnonzero(unseen.any(axis=0) & ~unseen.all(axis=0)):

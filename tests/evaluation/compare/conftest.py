@@ -1,4 +1,4 @@
-"""Workers that only speak like workers."""
+"""A fake worker process that starts at once."""
 
 import pytest
 

@@ -38,7 +38,7 @@ def test_datasets_in_any_form(tmp_path):
 @pytest.mark.parametrize(
     ("given", "error", "message"),
     [
-        ([], ValueError, "at least one dataset"),
+        ([], ValueError, "datasets must not be empty"),
         ("nowhere", FileNotFoundError, "'nowhere' is neither a file nor a standard dataset"),
         (None, TypeError, "names, paths, Dataset objects or pairs .*got NoneType"),
         ([7], TypeError, "names, paths, Dataset objects or pairs .*got int"),
@@ -47,7 +47,7 @@ def test_datasets_in_any_form(tmp_path):
         ((TOY.X, TOY.X), ValueError, "must hold only 0 and 1"),
     ],
 )
-def test_datasets_that_are_none(given, error, message):
+def test_invalid_datasets(given, error, message):
     with pytest.raises(error, match=message):
         compare(given, Constant())
 
@@ -68,7 +68,7 @@ def test_learners_in_any_form():
 @pytest.mark.parametrize(
     ("given", "error", "message"),
     [
-        ({}, ValueError, "at least one learner"),
+        ({}, ValueError, "learners must not be empty"),
         ({"a": StandardScaler()}, TypeError, r"learners\['a'\] must have fit and predict"),
         (MLkNN, TypeError, r"must be instances such as MLkNN\(\), got the class"),
         ({"knn": MLkNN(), "kNN": MLkNN()}, ValueError, "names that differ"),
@@ -76,7 +76,7 @@ def test_learners_in_any_form():
         ({"a": MLkNN(metric=threading.Lock())}, TypeError, "cannot be pickled|pickle"),
     ],
 )
-def test_learners_that_are_none(given, error, message):
+def test_invalid_learners(given, error, message):
     with pytest.raises(error, match=message):
         compare(TOY, given)
 
@@ -86,7 +86,7 @@ def test_splits():
         TOY.X, TOY.Y, TOY.feature_names, TOY.label_names, np.arange(20), np.arange(20, 60)
     )
     words, splits = splits_of(halves, "h", "holdout", 2, 0)
-    assert words == "published, 20 to train and 40 to test"
+    assert words == "published, 20 training and 40 test instances"
     assert [(s.repeat, s.fold, len(s.train), s.test[0]) for s in splits] == [
         (0, 0, 20, 20), (1, 0, 20, 20),
     ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""Workers that fail, hang, crash and are killed; and the same command again."""
+"""Workers that fail, hang, crash or are killed, and resumed comparisons."""
 
 import os
 import signal
@@ -15,12 +15,13 @@ from sklearn.base import clone
 from plurilabel import datasets, io
 from plurilabel.cli._main import plurilabel as command
 from plurilabel.evaluation import Results, compare
+from plurilabel.evaluation._compare._pool import START
 from plurilabel.learners import make_learners
 from tests.evaluation.compare.toys import TIMES, TOY
 from tests.evaluation.compare.troublesome import Constant, Crashes, Exits, Fails, Hangs, Spoils
 
 
-def test_trouble_stays_in_its_cell(tmp_path):
+def test_a_failing_learner_does_not_affect_others(tmp_path):
     pid_file = tmp_path / "pid"
     learners = {
         "first": Constant(),
@@ -31,17 +32,17 @@ def test_trouble_stays_in_its_cell(tmp_path):
         "exits": Exits(),
         "last": Constant(),
     }
-    results = compare(TOY, learners, measures=["f1"], time_limit=3, out=tmp_path / "out", n_jobs=5)
+    results = compare(TOY, learners, measures=["f1"], time_limit=3, out=tmp_path / "out", n_jobs=2)
     status = {cell["learner"]: (cell["status"], cell["error"]) for cell in results.cells}
     assert status == {
         "first": ("ok", None),
         "fails": ("error", "RuntimeError: it cannot be done"),
         "hangs": ("timeout", "stopped at the time limit of 3 seconds"),
         "spoils": ("ok", None),
-        "crashes": ("crashed", "the process died of SIGSEGV while it ran this cell"),
+        "crashes": ("crashed", "the process died of SIGSEGV while running this cell"),
         "exits": (
             "crashed",
-            "the process ended by itself with exit code 3 while it ran this cell",
+            "the process ended with exit code 3 while running this cell",
         ),
         "last": ("ok", None),
     }
@@ -54,15 +55,12 @@ def test_trouble_stays_in_its_cell(tmp_path):
     # what failed stays so, unless one asks
     learners["fails"] = clone(learners["fails"])
     assert compare(TOY, learners, measures=["f1"], out=tmp_path / "out").cells == results.cells
-    again = compare(
-        TOY,
-        {name: learners[name] for name in ("first", "exits")},
-        measures=["f1"],
-        out=tmp_path / "out",
-        retry=True,
-    )
+    # tried again here, in this process: only what failed
+    some = {name: learners[name] for name in ("first", "fails")}
+    again = compare(TOY, some, measures=["f1"], out=tmp_path / "out", retry=True, n_jobs=None)
     assert again.cells[0] == results.cells[0]  # not run again: its time is the same
-    assert [cell["status"] for cell in again.cells] == ["ok", "crashed"]
+    assert again.cells[1]["peak_mb"] != results.cells[1]["peak_mb"]
+    assert [cell["status"] for cell in again.cells] == ["ok", "error"]
 
 
 def alive(pid):
@@ -207,17 +205,15 @@ def test_a_worker_does_not_outlive_its_parent_while_it_starts():
     """What it imports takes a second or two, in which nobody listens to the parent."""
     program = (
         "import json, os, signal, subprocess, sys, time\n"
-        "from plurilabel.evaluation._compare._pool import START\n"
-        "wait = 'import time; time.sleep(60)\\nfrom plurilabel'\n"
-        "slow = START.replace('from plurilabel', wait)\n"
-        "command = [sys.executable, '-P', '-c', slow, json.dumps(sys.path)]\n"
+        "command = [sys.executable, '-P', '-c', sys.argv[1], json.dumps(sys.path)]\n"
         "pipe = subprocess.PIPE\n"
         "worker = subprocess.Popen(command, stdin=pipe, stdout=pipe, start_new_session=True)\n"
         "print(worker.pid, flush=True)\n"
         "time.sleep(1)\n"
         "os.kill(os.getpid(), signal.SIGKILL)\n"
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    slow = START.replace("from plurilabel", "import time; time.sleep(60)\nfrom plurilabel")
+    done = subprocess.run([sys.executable, "-c", program, slow], capture_output=True, text=True)
     assert done.returncode == -signal.SIGKILL, done.stderr
     stat = Path(f"/proc/{int(done.stdout)}/stat")
 
@@ -228,7 +224,7 @@ def test_a_worker_does_not_outlive_its_parent_while_it_starts():
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks at processes in /proc")
-def test_killed_and_started_again_it_ends_as_if_nothing_had_happened(tmp_path, capsys):
+def test_a_killed_comparison_resumes_with_the_same_results(tmp_path, capsys):
     others = children(os.getpid())  # of tests before this one
     data = datasets.make_multilabel(60, random_state=1)
     table, out = tmp_path / "toy.csv", tmp_path / "out"
@@ -260,6 +256,7 @@ def test_killed_and_started_again_it_ends_as_if_nothing_had_happened(tmp_path, c
         make_learners(TEXT),
         cv=3,
         measures=["f1", "ranking_loss"],
+        n_jobs=None,
     )
     found = Results.open(out)
     assert len(found.cells) == 15

@@ -150,5 +150,5 @@ def test_open_says_what_is_wrong(tmp_path):
 
 
 def test_report_needs_a_folder():
-    with pytest.raises(ValueError, match="folder must say where to write"):
+    with pytest.raises(ValueError, match="folder must be given"):
         write_report(Results(a_plan(), []))

@@ -1,4 +1,4 @@
-"""Shared neighbour searches: fewer of them, the same answers to the bit."""
+"""Shared neighbor searches: fewer searches, identical answers."""
 
 import copy
 import pickle

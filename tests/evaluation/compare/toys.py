@@ -1,4 +1,4 @@
-"""What the tests of comparisons compare on."""
+"""Data for the tests of comparisons."""
 
 import numpy as np
 from scipy import sparse

@@ -1,4 +1,4 @@
-"""Learners that do what learners should not do."""
+"""Learners that misbehave."""
 
 import ctypes
 import os

@@ -80,8 +80,6 @@ def cell(rng, plan, dataset, j, learner, fold, spread):
     counts = np.asarray(plan["datasets"][dataset]["label_counts"]) // 3 + 1
     share = np.clip(np.log10(counts) / 3 + 0.1 - worse + 0.1 * rng.random(len(counts)), 0, 1)
     tp = (counts * share).astype(int)
-    cuts = np.linspace(0, 1, 41)
-    scored = learner not in ("RankSVM", "AdaBoostMH")
     return {
         "format": 1, "key": "", "dataset": dataset, "learner": learner, "repeat": 0, "fold": fold,
         "status": "ok", "error": None, "traceback": None, "scores": scores, "seed": 1,
@@ -91,11 +89,5 @@ def cell(rng, plan, dataset, j, learner, fold, spread):
         "per_label": {
             "tp": tp.tolist(), "fn": (counts - tp).tolist(), "fp": (counts // 4).tolist(),
             "tn": (200 - counts).tolist(), "auc": [0.8] * len(counts),
-        },
-        "threshold_curve": {
-            "cut": (cuts if scored else 6 * cuts - 3).tolist(),
-            "hamming_loss": (0.2 + worse + 0.3 * (cuts - 0.5) ** 2).tolist(),
-            "f1": (0.7 - worse - (cuts - 0.4) ** 2).tolist(),
-            "subset_accuracy": (0.5 - worse - (cuts - 0.5) ** 2).tolist(),
         },
     }  # fmt: skip

@@ -9,31 +9,13 @@ from plurilabel.evaluation._report._charts import (
     frequency_against_recall,
     label_f1,
     log_ticks,
-    neighbour_groups,
     shown_labels,
     text_width,
-    threshold_curves,
     ticks,
     time_against_quality,
 )
 from plurilabel.evaluation._report._findings import Findings
 from tests.evaluation.report.example_results import LEARNERS, example_results
-
-
-def test_learners_that_differ_in_k_are_found():
-    def about(k, **more):
-        return {"class": "x.MLkNN", "parameters": {"n_neighbors": k, **more}}
-
-    nested = {"class": "Pipeline", "parameters": {"steps": [["s", None], ["k", about(9)]]}}
-    groups = neighbour_groups(
-        {
-            "b": about(10), "a": about(3), "smooth": about(3, smoothing=2), "forest": {},
-            "p9": nested, "grid": about([1, 2]),
-        }
-    )  # fmt: skip
-    assert groups == {"MLkNN": [(3, "a"), (10, "b")]}
-    deeper = {"class": "Pipeline", "parameters": {"steps": [["s", None], ["k", about(1)]]}}
-    assert neighbour_groups({"p9": nested, "p1": deeper}) == {"Pipeline": [(1, "p1"), (9, "p9")]}
 
 
 def test_front_of_time_and_quality():
@@ -45,7 +27,7 @@ def test_front_of_time_and_quality():
         cell.update(scores={"f1": value}, fit_seconds=seconds, predict_seconds=0.0)
     (figure,) = time_against_quality(Findings(results), "data0")
     assert figure.caption.endswith(
-        "beats in both: MLkNN(n_neighbors=5), MLkNN(n_neighbors=10) and RAkEL."
+        "those joined: MLkNN(n_neighbors=5), MLkNN(n_neighbors=10) and RAkEL."
     )
     dots = [mark.text for mark in figure.marks if mark.style.startswith("dot")]
     assert len(dots) == 4
@@ -73,18 +55,6 @@ def test_many_labels_are_thinned_from_frequent_to_rare():
     assert (np.diff(kept) < 0).all()
     assert (kept[0], kept[-1]) == (999, 0)
     assert shown_labels(counts[:5]).tolist() == np.argsort(-counts[:5]).tolist()
-
-
-def test_threshold_curves_keep_probabilities_apart():
-    results = example_results(1, 3, 2, names=["MLkNN", "RankSVM", "AdaBoostMH"])
-    figures = threshold_curves(Findings(results), "data0")
-    assert [figure.title for figure in figures] == [
-        f"{measure} against the cut ({kind})"
-        for kind in ("probabilities", "other scores")
-        for measure in ("Hamming loss", "F1", "Subset accuracy")
-    ]
-    assert [name for _, name in figures[0].legend] == ["MLkNN"]
-    assert {name for _, name in figures[3].legend} == {"RankSVM", "AdaBoostMH"}
 
 
 @given(st.floats(-1e6, 1e6), st.floats(1e-6, 1e6))

@@ -40,7 +40,7 @@ def test_no_issues(tmp_path):
     assert "every label is credible" in page.read_text()
 
 
-def test_bad_input(issues, tmp_path):
+def test_invalid_input(issues, tmp_path):
     with pytest.raises(ValueError, match="instances must have 20 entries"):
         write_issues_report(issues, tmp_path / "page.html", instances=["one"])
     with pytest.raises(ValueError, match="top must be an integer of at least 1"):

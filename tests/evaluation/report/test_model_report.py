@@ -54,7 +54,7 @@ def test_worst_rows_come_first():
         ({"instances": ["a"]}, "instances must have 4 entries, got 1"),
     ],
 )
-def test_wrong_parts_of_a_page(tmp_path, options, problem):
+def test_invalid_parts_of_a_page(tmp_path, options, problem):
     with pytest.raises(ValueError, match=problem):
         write_model_report(
             tmp_path / "m.html", Y, np.where(Z, 0.8, 0.3), **{"labels": Z} | options

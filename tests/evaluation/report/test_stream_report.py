@@ -25,7 +25,7 @@ def test_page(results, tmp_path):
     assert "no &lt;change&gt;" in page and "no <change>" not in page
     assert "row 10: RuntimeError: out of luck" in page
     assert not re.search(r"(src|href)=\"?https?:", page)
-    assert "drift at 200" in page and "rows a second" in page
+    assert "drift at 200" in page and "rows per second" in page
     table = pd.read_csv(files["csv"])
     assert table.shape == (3 * 3 * 12, 3 + 31 + 2)
     row = table[(table.learner == "shares") & (table.kind == "overall")].iloc[-1]
@@ -59,7 +59,7 @@ def test_little_to_show(tmp_path):
 
 
 def test_errors(results, tmp_path):
-    with pytest.raises(ValueError, match="folder must say"):
+    with pytest.raises(ValueError, match="folder must be given"):
         write_stream_report(results)
-    with pytest.raises(ValueError, match="formats must be of html, csv, got 'pdf'"):
+    with pytest.raises(ValueError, match="formats must be some of html, csv, got 'pdf'"):
         write_stream_report(results, tmp_path, formats=["pdf"])

@@ -46,14 +46,14 @@ def test_marks_follow_the_definition(seed):
             assert close == set(p) - worse
 
 
-def test_a_published_split_again_is_not_tested():
+def test_repeats_of_a_published_split_are_not_tested():
     results = example_results(1, 3, 5)
     assert Findings(results).tables["f1"].close.any() or Findings(results).tested.all()
-    results.plan["datasets"]["data0"]["split"] = "published, 400 to train and 200 to test"
+    results.plan["datasets"]["data0"]["split"] = "published, 400 training and 200 test instances"
     findings = Findings(results)
     assert not findings.tested.any()
     assert not findings.tables["f1"].close.any()
-    assert "nothing is tested" in " ".join(how_tested(findings))
+    assert "differences are not tested" in " ".join(how_tested(findings))
 
 
 def test_equal_learners_are_both_best():

@@ -54,7 +54,7 @@ def test_a_long_difference_is_cut():
         assert diagram.left < min(xs) and max(xs) < diagram.right
 
 
-def test_the_diagram_says_what_is_missing(monkeypatch):
+def test_the_diagram_needs_matplotlib(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(ImportError, match=r"pip install 'plurilabel\[cli\]'"):
         plot_critical_difference([1.0, 2.0], ["a", "b"], 1.0)
@@ -68,6 +68,6 @@ def test_the_diagram_says_what_is_missing(monkeypatch):
         (lambda: plot_critical_difference([1.0, 2.0], ["a", "b"], -1), "cd must be"),
     ],
 )
-def test_refusals(call, match):
+def test_invalid_input(call, match):
     with pytest.raises(ValueError, match=match):
         call()

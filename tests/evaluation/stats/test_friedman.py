@@ -123,7 +123,7 @@ def test_missing_values():
     kept = average_ranks(np.delete(DEMSAR, 3, axis=0), greater_is_better=True)
     dropped = average_ranks(values, greater_is_better=True, missing="drop")
     np.testing.assert_array_equal(dropped, kept)
-    with pytest.raises(ValueError, match="a dataset with a value of every learner, got none"):
+    with pytest.raises(ValueError, match="a dataset on which no learner is missing"):
         friedman(np.full((2, 2), np.nan), greater_is_better=True, missing="drop")
 
 
@@ -146,6 +146,6 @@ def test_names_come_from_the_data_frame():
         (lambda: friedman(DEMSAR, greater_is_better=True, missing="x"), "missing must be"),
     ],
 )
-def test_refusals(call, match):
+def test_invalid_input(call, match):
     with pytest.raises(ValueError, match=match):
         call()

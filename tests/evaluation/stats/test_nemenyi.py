@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import integrate, stats
 
 from plurilabel.evaluation import nemenyi
-from plurilabel.evaluation._nemenyi import cliques
+from plurilabel.evaluation._pairs import cliques
 from tests.evaluation.stats.demsar import DEMSAR, NAMES
 
 

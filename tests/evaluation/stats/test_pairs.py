@@ -125,6 +125,6 @@ def test_corrected_t_without_spread():
         (lambda: corrected_resampled_t([1, 2], [1, 2], test_to_train=0), "must be positive"),
     ],
 )
-def test_refusals(call, match):
+def test_invalid_input(call, match):
     with pytest.raises(ValueError, match=match):
         call()

@@ -13,9 +13,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel
 from sklearn.svm import SVC
 
+from benchmarks.papers import load_paper
 from plurilabel import LinearThreshold, RankSVM
 from plurilabel.datasets import load
-from plurilabel.evaluation import MULTILABEL_CHECKS, compare, load_paper
+from plurilabel.evaluation import MULTILABEL_CHECKS, compare
 from plurilabel.learners.adaptation import _ranksvm_solver
 from plurilabel.learners.adaptation._ranksvm_hinge import LabelSets, pairwise_hinge, project
 from plurilabel.learners.adaptation._ranksvm_kernel import BlockGram, LinearGram, kernel_matrix

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
-from plurilabel import AdaBoostMH, ADTBoostMH, datasets, evaluation
+from benchmarks.papers import load_paper
+from plurilabel import AdaBoostMH, ADTBoostMH, datasets
 from plurilabel.metrics import hamming_loss
 from tests.learners.boosting import twins
 from tests.learners.boosting.problems import assert_rounds, data, figures, problems, worse_by
@@ -144,7 +145,7 @@ def test_infinity_is_refused():
 def test_yeast_is_better_than_both_rows_of_boostexter(data_folder):
     found = figures(AdaBoostMH(50), "yeast")
     for paper, table in (("ml-knn", "table II"), ("ml-wknn", "table 3")):
-        worse = worse_by(found, evaluation.load_paper(paper).table(table).row("BoosTexter"))
+        worse = worse_by(found, load_paper(paper).table(table).row("BoosTexter"))
         worse.pop("coverage", None)  # slightly worse than the second row in this one
         assert len(worse) == 4 and max(worse.values()) <= 0, worse
     assert_allclose(found["average_precision"], 0.7485, atol=0.0002)

@@ -5,7 +5,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy import sparse
 
-from plurilabel import ADTBoostMH, datasets, evaluation
+from benchmarks.papers import load_paper
+from plurilabel import ADTBoostMH, datasets
 from tests.learners.boosting import twins
 from tests.learners.boosting.problems import assert_rounds, data, figures, problems, worse_by
 
@@ -40,7 +41,7 @@ def test_the_tree_as_text_and_as_a_graph():
 
 def test_yeast_reaches_the_published_figures(data_folder):
     found = figures(ADTBoostMH(30), "yeast")
-    row = evaluation.load_paper("ml-knn").table("table II").row("ADTBoost.MH")
+    row = load_paper("ml-knn").table("table II").row("ADTBoost.MH")
     for name, worse in worse_by(found, row).items():
         assert worse <= (0.15 if name == "coverage" else 0.01), name
     # and what was measured, so that a change is noticed

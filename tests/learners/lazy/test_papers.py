@@ -1,31 +1,32 @@
 """The published tables, on the MULAN hold-out files, raw features, Euclidean distance.
 
-What is printed, and how near it ours must be, is data of :mod:`plurilabel.evaluation._papers`.
+What is printed, and how near it ours must be, is data of :mod:`benchmarks.papers`.
 """
 
 import numpy as np
 import pytest
 from sklearn.model_selection import KFold
 
-from plurilabel import DWMLkNN, MLWkNN, datasets, evaluation, metrics
+from benchmarks.papers import load_paper, reproduce
+from plurilabel import DWMLkNN, MLWkNN, datasets, metrics
 from plurilabel.evaluation import compare
 
 
 @pytest.mark.parametrize(("learner", "paper"), [(DWMLkNN, "dw-ml-knn"), (MLWkNN, "ml-wknn")])
 def test_docstrings_cite_the_paper_that_is_reproduced(learner, paper):
-    assert evaluation.load_paper(paper).citation in " ".join(learner.__doc__.split())
+    assert load_paper(paper).citation in " ".join(learner.__doc__.split())
 
 
 def test_mlknn_on_yeast(data_folder):
     """Zhang and Zhou 2005, table I."""
-    found = evaluation.reproduce("ml-knn", "I")
+    found = reproduce("ml-knn", "I")
     assert [cell.verdict for cell in found.cells] == ["holds"] * 20
 
 
 @pytest.fixture(scope="module")
 def table_3(data_folder):
     """Miao et al., table 3: means over K = 5..15, ML-kNN beside DW-ML-kNN."""
-    return evaluation.reproduce("dw-ml-knn", "3").cells
+    return reproduce("dw-ml-knn", "3").cells
 
 
 def test_table_3(table_3):
@@ -55,13 +56,13 @@ def test_table_3_has_the_same_winners(table_3):
 def test_the_printed_reading_of_figure_1_does_not_give_table_3(data_folder):
     X, X_test, Y, Y_test = datasets.load("scene").holdout()
     learner = DWMLkNN(10, reading="figure").fit(X, Y)
-    row = evaluation.load_paper("dw-ml-knn").table("table 3").row("DW-ML-kNN, Scene")
+    row = load_paper("dw-ml-knn").table("table 3").row("DW-ML-kNN, Scene")
     assert metrics.recall(Y_test, learner.predict(X_test)) < row.published["recall"] - 0.35
 
 
 def test_mlwknn_on_yeast_is_no_worse_than_published(data_folder):
     """Zheng and Zhang 2013, table 1; with k = 7, no measure is worse at all."""
-    cells = evaluation.reproduce("ml-wknn", "1").cells
+    cells = reproduce("ml-wknn", "1").cells
     assert len(cells) == 25 and all(cell.passed for cell in cells)
     for cell in cells:
         if cell.row == "k = 7":

@@ -9,8 +9,9 @@ from scipy import sparse
 from scipy.special import expit
 from sklearn.model_selection import KFold
 
+from benchmarks.papers import load_paper
 from plurilabel import BPMLL, LinearThreshold
-from plurilabel.evaluation import compare, load_paper
+from plurilabel.evaluation import compare
 from plurilabel.learners.neural._training import initial_weights
 from plurilabel.metrics import ranking_loss
 from tests.learners.neural.twin import train

@@ -69,9 +69,9 @@ def test_weights_in_batches(monkeypatch):
     X, Y = data(sparse.csr_array)
     models = fit_each(base, X, Y, {})
     whole = score_each(models, X, method)
-    assert _base_models._asked_together(models, X, method) == [[0, 1, 3, 4, 6], [2], [5]]
+    assert _base_models._scored_together(models, X, method) == [[0, 1, 3, 4, 6], [2], [5]]
     monkeypatch.setattr(_base_models, "ENTRIES", 25)  # two labels of twelve features
-    assert _base_models._asked_together(models, X, method) == [[0, 1], [2], [3, 4], [5], [6]]
+    assert _base_models._scored_together(models, X, method) == [[0, 1], [2], [3, 4], [5], [6]]
     assert_array_equal(score_each(models, X, method), whole)
 
 

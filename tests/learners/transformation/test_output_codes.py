@@ -62,5 +62,5 @@ def test_repetition_is_a_vote_of_estimators_from_different_samples():
 
 def test_too_many_labels_for_all_sets():
     X, Y = made(40, 3, 16)
-    with pytest.raises(ValueError, match="label_sets='all' looks at all .* at most 15 labels"):
+    with pytest.raises(ValueError, match="label_sets='all' tries all .* at most 15 labels"):
         OutputCodes(BASE, label_sets="all").fit(X, Y)

@@ -45,7 +45,7 @@ def test_a_weight_counts_as_so_many_instances(strategy):
     assert plain.sets_.shape != weighed.sets_.shape  # else the data shows nothing
     assert_array_equal(weighed.sets_.toarray(), copied.sets_.toarray())
     assert_allclose(weighed.predict_proba(X), copied.predict_proba(X), rtol=1e-6)
-    with pytest.raises(ValueError, match="n_samples=60, whose sample_weight adds up to 6$"):
+    with pytest.raises(ValueError, match="n_samples=60, whose sample_weight sums to 6$"):
         clone(learner).fit(X, Y, sample_weight=np.full(60, 0.1))
 
 

@@ -16,7 +16,7 @@ from plurilabel.metrics import evaluate
 
 BASES = [
     LogisticRegression(max_iter=2000),
-    DecisionTreeClassifier(max_depth=4, random_state=0),
+    DecisionTreeClassifier(max_depth=3, max_features=0.1, random_state=0),
 ]
 
 
@@ -47,7 +47,7 @@ def test_the_known_order_of_methods(name):
     # With logistic regression on medical the ensemble of samples of 67% ranks worse than one chain
     # (ranking loss 0.0317, 0.0295), and with the SVM its coverage is worse (2.42, 2.38): the order
     # is not universal, and this test holds what does hold.
-    base = LinearSVC(random_state=0) if name == "medical" else LogisticRegression(max_iter=2000)
+    base = LinearSVC(random_state=0) if name == "medical" else LogisticRegression(tol=1e-3)
 
     def measures(learner):
         learner.fit(X, Y)

@@ -212,8 +212,8 @@ def test_any_backend_and_number_of_workers_gives_the_same():
 @pytest.mark.parametrize(
     ("learner", "message"),
     [
-        (ClassifierChain(GaussianNB(), order=[0, 1, 1, 3]), "each of the labels 0 to 3 once, got"),
-        (ClassifierChain(GaussianNB(), order=[0, 1]), "each of the labels 0 to 3 once, got"),
+        (ClassifierChain(GaussianNB(), order=[0, 1, 1, 3]), "each label from 0 to 3 once, got"),
+        (ClassifierChain(GaussianNB(), order=[0, 1]), "each label from 0 to 3 once, got"),
         (
             ClassifierChain(RidgeClassifier(), inference="beam"),
             "inference='beam' needs an esti",

@@ -36,7 +36,7 @@ from plurilabel.wrappers.automatic._pool import fit_one
 from plurilabel.wrappers.automatic._portfolio import candidates, simplest
 from tests.models.onnx.asked import check
 
-N, NEW = 120, 1000
+N, NEW = 120, 400
 
 
 def numbers(seed=0):

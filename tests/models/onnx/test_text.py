@@ -42,7 +42,7 @@ def texts(n, seed):
 def run(graph, value, rows, kind):
     """What a graph computes for texts."""
     helper = graph.onnx.helper
-    graph.nodes.append(helper.make_node("Identity", [value], ["answer"]))
+    graph.nodes.append(helper.make_node("Identity", [value.name], ["answer"]))
     proto = helper.make_model(
         helper.make_graph(
             graph.nodes,
@@ -60,7 +60,7 @@ def run(graph, value, rows, kind):
 
 def counted(step, rows):
     graph = Graph()
-    return run(graph, transformed(graph, step, "X"), rows, graph.onnx.TensorProto.DOUBLE)
+    return run(graph, transformed(graph, step, graph.x), rows, graph.onnx.TensorProto.DOUBLE)
 
 
 @pytest.mark.parametrize(

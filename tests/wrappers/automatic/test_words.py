@@ -1,11 +1,17 @@
 """Texts in the automatic choice: which features they get."""
 
 import numpy as np
+import pandas as pd
 import pytest
+from numpy.testing import assert_array_equal
+from sklearn.base import clone
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from plurilabel import AutoClassifier, TableEncoder
+from plurilabel.metrics import get_measure
 from plurilabel.wrappers.automatic import _words
+from plurilabel.wrappers.automatic._ensemble import cuts_for
+from plurilabel.wrappers.automatic._words import choose_words
 
 RNG = np.random.default_rng(0)
 STEMS = ["rain", "snow", "sun", "wind"]
@@ -24,7 +30,7 @@ def model():
 
 
 def test_parts_of_words_where_words_do_not_repeat(model):
-    assert model.report_["words"].startswith("words and parts of words")
+    assert "parts of words" in model.report_["words"]
     assert f"Features of text: {model.report_['words']}." in model.summary()
     assert (model.predict(TEXTS) == Y).mean() > 0.95
     # what was chosen is a parameter of the encoder, so that the model can be trained again
@@ -32,6 +38,21 @@ def test_parts_of_words_where_words_do_not_repeat(model):
     assert repr(model.refit(TEXTS, Y).encoder_.words) == repr(words)
     again = TableEncoder(words=words, kinds=model.encoder_.kinds).fit(TEXTS)
     assert (again.transform(TEXTS) != model.encoder_.transform(TEXTS)).nnz == 0
+
+
+def test_rows_are_encoded_once_for_all_choices():
+    frame = pd.DataFrame({"text": TEXTS, "length": [float(len(text)) for text in TEXTS]})
+    encoder, splits = TableEncoder().decided(frame), [(np.arange(100), np.arange(100, 150))]
+    measure = get_measure("micro_f1")
+    cut = cuts_for(measure, labelled=False)[0]
+    options = {"leave_out": lambda part: not isinstance(part, TfidfVectorizer)}
+    chosen, encoded, told = choose_words(encoder, frame, Y, splits, measure, cut, None, **options)
+    fitted = clone(chosen)
+    wanted = fitted.fit_transform(frame[:100])
+    ((A, B),) = encoded.values()
+    assert told == "parts of words" and A.shape[1] > 20
+    assert_array_equal(A.toarray(), wanted.toarray())
+    assert_array_equal(B.toarray(), fitted.transform(frame[100:]).toarray())
 
 
 def test_words_that_are_given_stay():
@@ -44,15 +65,12 @@ def test_words_that_are_given_stay():
 def test_what_is_tried_depends_on_sizes_and_on_what_is_installed(monkeypatch):
     encoder = TableEncoder().decided(TEXTS)
     frame = encoder.typed_rows(TEXTS).frame
-    both = ["words", "words and parts of words"]
     monkeypatch.setattr(_words, "find_spec", lambda _: None)
-    assert list(_words.options(encoder, frame, "quick", None)) == both
-    assert list(_words.options(encoder, frame, "quick", 0.1)) == both[:1]
+    assert list(_words.blocks(encoder, frame, None)) == ["words", "parts"]
+    assert list(_words.blocks(encoder, frame, 0.1)) == ["words"]
     monkeypatch.setattr(_words, "find_spec", lambda _: True)
-    assert list(_words.options(encoder, frame, "full", None)) == [
-        *both, *(f"{name}, static vectors" for name in both)
-    ]  # fmt: skip
+    assert list(_words.blocks(encoder, frame, None)) == ["words", "parts", "vectors"]
     monkeypatch.setattr(_words, "FEW", 100)
-    monkeypatch.setitem(_words.MOST_LETTERS, "full", 100)
-    (only,) = _words.options(encoder, frame, "full", None).items()
+    monkeypatch.setattr(_words, "MOST_LETTERS", 100)
+    (only,) = _words.blocks(encoder, frame, None).items()
     assert only[0] == "words" and only[1].min_df == 2

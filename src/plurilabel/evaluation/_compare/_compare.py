@@ -1,16 +1,14 @@
-"""Every learner on every split of every dataset."""
+"""Train and test every learner on every split of every dataset."""
 
 from __future__ import annotations
 
 import os
 import shutil
 import tempfile
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from numbers import Integral, Real
 from pathlib import Path
-from statistics import fmean
 from time import perf_counter
 from typing import Any, TypeAlias
 
@@ -26,7 +24,7 @@ from plurilabel.evaluation._compare._worker import Unit, run_here
 
 try:
     from joblib.externals import cloudpickle
-except ImportError:  # since 1.6 joblib brings it as a package of its own
+except ImportError:  # since joblib 1.6 it is a separate package
     import cloudpickle  # type: ignore[import-untyped]
 
 CONSTRAINTS = {
@@ -40,7 +38,7 @@ CONSTRAINTS = {
     "time_limit": [Interval(Real, 0, None, closed="neither"), None],
 }
 
-# called with the number of finished cells, their total, the last one, and seconds left
+# called with the number of finished cells, their total, the last cell, and seconds left
 Progress: TypeAlias = Callable[[int, int, Cell, float | None], Any]
 
 
@@ -64,10 +62,9 @@ def compare(
 ) -> Results:
     """Train and test every learner on every split of every dataset.
 
-    Each dataset, learner, repeat and fold is a cell. A finished cell is written to ``out`` at
-    once, complete or not at all. However a comparison was stopped, the same call with the same
-    folder continues it, with the same results. If a learner fails, hangs or crashes, its cell
-    says so, and the others continue.
+    Each combination of dataset, learner, repeat and fold is a cell. If a learner fails, hangs or
+    crashes, its cell holds the error and the others continue. With ``out``, each finished cell is
+    written to disk at once, and the same call resumes a comparison that was interrupted.
 
     Parameters
     ----------
@@ -75,48 +72,47 @@ def compare(
         X may be a table or texts. Read a file with ``io.read(path, labels=..., encode=False)``, so
         that words, categories and medians are learned in each fold.
     learners : estimators or text for :func:`make_learner`; one, a list, or a dict by name
-        Anything with ``fit`` and ``predict``. Scores come from ``predict_proba``, else from
-        ``decision_function``; a learner with neither gets the measures of label sets only.
-    cv : "holdout", int, splitter or pairs of row numbers, default="holdout"
-        "holdout" is the published split or, if there is none, a stratified one of two thirds and
-        one third. A number means stratified folds, shuffled: repeat r is
-        ``IterativeStratifiedKFold(cv, shuffle=True, random_state=random_state + r)``. Rows of one
-        group (``Dataset.groups``) stay together, and rows in the order of time
-        (``Dataset.ordered``) are tested by models that learned from earlier ones.
+        Anything with ``fit`` and ``predict``. Scores come from ``predict_proba`` or
+        ``decision_function``; without either, only measures of label sets are computed.
+    cv : "holdout", int, splitter or pairs of row indices, default="holdout"
+        "holdout" is the published split, or a stratified one of two thirds and one third. A number
+        is one of stratified, shuffled folds: repeat r is
+        ``IterativeStratifiedKFold(cv, shuffle=True, random_state=random_state + r)``. Groups
+        (``Dataset.groups``) stay together, and rows in temporal order (``Dataset.ordered``) are
+        tested by models trained on earlier rows.
     repeats : int, default=1
         Number of repetitions, each with other folds and seeds.
     measures : sequence of str, optional
-        Names of measures; by default all that need no setting, and those at 1, 3
+        Names of measures; by default all that need no parameter, and the @k measures for k = 1, 3
         and 5.
     out : path, optional
         Folder for ``plan.json`` and ``cells/``, used by one process at a time; by default results
         are kept in memory only. Needs filelock (``pip install 'plurilabel[compare]'``).
     n_jobs : int or None, default=1
-        Number of worker processes; -1 for one per processor. None runs everything in this process
-        and saves the start of a worker, a second or two; but then nothing can be stopped at a
-        time limit, and a learner that crashes takes this process with it.
+        Number of worker processes; -1 for one per processor. None runs everything in this process,
+        which saves a second or two, but then there is no time limit, and a learner that crashes
+        takes this process with it.
     random_state : int, default=0
-        Every ``random_state`` inside a learner that is None gets a seed derived from this, the
-        dataset's name, the repeat and the fold.
+        Every ``random_state`` of a learner that is None is set to a seed derived from this number,
+        the name of the dataset, the repeat and the fold.
     time_limit : float, optional
-        Seconds that a cell may take in a worker process.
+        Maximum seconds for a cell, in a worker process.
     retry : bool, default=False
         Whether to run cells again that failed, hung or crashed in an earlier call.
     fresh : bool, default=False
-        Whether to run everything again. Otherwise it is an error if the folder has a cell of the
-        same place with other data, parameters, rows, seeds, measures or version.
+        Whether to run everything again. By default it is an error if the folder has the same cell
+        for other data, parameters, rows, seeds, measures or versions.
     progress : callable, optional
-        Called after each cell with the number of finished cells, their total, the cell, and an
-        estimate of the seconds left (None as long as there is no basis for one).
+        Called after each cell with the number of finished cells, their total, the cell, and the
+        estimated number of seconds left.
     command : str, optional
         How to repeat the comparison, for its report; by default this call.
     scheduler : distributed.Client, optional
-        Run the cells on the cluster of this client instead of ``n_jobs`` processes here, one
-        process in each thread of its workers. Cells of lazy learners on one split run together
-        and are written together. The workers need the same version of plurilabel, and disk space
-        for the data.
+        Run the cells on the cluster of this client, one process per thread of its workers, instead
+        of ``n_jobs`` processes here. The workers need the same version of plurilabel, and disk
+        space for the data.
     words : transformer, default=None
-        What turns a column of text into features, see :class:`~plurilabel.TableEncoder`.
+        Turns a column of text into features, see :class:`~plurilabel.TableEncoder`.
 
     Returns
     -------
@@ -124,25 +120,24 @@ def compare(
 
     Notes
     -----
-    Each learner uses one thread of BLAS and OpenMP, so that results do not depend on ``n_jobs``,
-    and times can be compared.
+    Each learner uses one BLAS and OpenMP thread, so that results do not depend on ``n_jobs`` and
+    times can be compared.
 
-    Stratified folds are fair between learners. Where features say little, the figures themselves
-    are somewhat too good: each test part has the label frequencies of its training part, as new
-    rows have not. For a figure to expect on new rows, pass scikit-learn's ``KFold(5,
-    shuffle=True)``.
+    Stratified folds are fair between learners. If the features carry little information, the
+    measures are somewhat optimistic, because each test part has the label frequencies of its
+    training part. For the performance to expect on new rows, pass scikit-learn's
+    ``KFold(5, shuffle=True)``.
 
-    Before each learner a table is encoded by :class:`~plurilabel.TableEncoder`, as in
-    :func:`plurilabel.models.train`: kinds of columns are those that all rows show, everything else
-    is learned from the training rows. Learners that encode tables themselves get them as they
-    are: :class:`~plurilabel.AutoClassifier` and pipelines with scikit-learn's encoders.
+    Tables are encoded by :class:`~plurilabel.TableEncoder`, as in
+    :func:`plurilabel.models.train`: the kinds of columns are determined from all rows, everything
+    else is learned from the training rows. Learners that encode tables themselves, such as
+    :class:`~plurilabel.AutoClassifier` and pipelines with scikit-learn's encoders, get them
+    unchanged. Sparse labels with at most five million entries are passed as an array, since most
+    scikit-learn classifiers accept nothing else.
 
-    Sparse labels with at most five million entries are passed to learners as an array, since most
-    classifiers of scikit-learn accept nothing else.
-
-    Lazy learners with the default index share their neighbour searches: on each split, one among
-    the training rows and one for the test rows, for the largest k of all. The first learner pays;
-    ``search_seconds`` in the others' cells is the time that they were spared.
+    Lazy learners with the default index share their neighbor searches: one search among the
+    training rows and one for the test rows of each split, for the largest k. The time of the first
+    learner includes the search; ``search_seconds`` in the cells of the others is the time saved.
 
     ``predict_seconds`` is the time for labels and scores together; ``peak_mb`` is the largest
     resident size of the process during the cell, including Python and its libraries.
@@ -159,69 +154,33 @@ def compare(
     array([[0.098, 0.135]])
     """
     options = {"repeats": repeats, "random_state": random_state}
-    how = (time_limit, progress, scheduler)
     limits = {"n_jobs": n_jobs, "time_limit": time_limit}
     validate_parameter_constraints(CONSTRAINTS, {**options, **limits}, caller_name="compare")
     if time_limit is not None and n_jobs is None:
         raise ValueError("time_limit needs worker processes, got n_jobs=None")
     if scheduler is not None and not all(hasattr(scheduler, m) for m in ("submit", "scatter")):
-        got = f"{type(scheduler).__name__}: Client(address) makes one"
+        got = f"{type(scheduler).__name__}; create one with Client(address)"
         raise TypeError(f"scheduler must be a distributed.Client, got {got}")
     plan, places = make_plan(
         datasets, learners, cv=cv, measures=measures, command=command, words=words, **options
     )
+    run = (n_jobs, time_limit, progress, scheduler)
     if out is None:
-        return Results(plan, _run(places, {}, None, n_jobs, *how).values())
+        return Results(plan, _run(places, {}, None, *run).values())
     folder = Path(out)
     with _opened(folder):
         kept = {place: place.kept(folder, retry=retry, fresh=fresh) for place in places}
         write_json(folder / "plan.json", plan)
         cells = {place: cell for place, cell in kept.items() if cell is not None}
-        cells = _run(places, cells, folder, n_jobs, *how)
+        cells = _run(places, cells, folder, *run)
     return Results(plan, cells.values(), folder)
-
-
-def compare_many(
-    comparisons: Iterable[Mapping[str, Any]],
-    *,
-    n_jobs: int | None = 1,
-    progress: Progress | None = None,
-) -> list[Results]:
-    """Make several comparisons, each of other learners or splits, with the same workers.
-
-    Parameters
-    ----------
-    comparisons : iterable of mappings
-        Arguments of :func:`compare`: ``datasets`` and ``learners``, and where they are needed
-        ``cv``, ``repeats``, ``measures``, ``random_state`` and ``command``.
-    n_jobs, progress :
-        As in :func:`compare`, for all of them together.
-
-    Returns
-    -------
-    list of Results
-
-    Examples
-    --------
-    >>> from plurilabel import datasets
-    >>> from plurilabel.evaluation import compare_many
-    >>> toy = {"toy": datasets.make_multilabel(100, random_state=0)}
-    >>> compare_many(
-    ...     [{"datasets": toy, "learners": "MLkNN, BRkNN"},
-    ...      {"datasets": toy, "learners": "MLkNN", "cv": 5}], n_jobs=None)
-    [Results: 1 dataset, 2 learners, 2 cells, Results: 1 dataset, 1 learner, 5 cells]
-    """
-    plans = [make_plan(**comparison) for comparison in comparisons]
-    everything = [place for _, places in plans for place in places]
-    cells = _run(everything, {}, None, n_jobs, None, progress)
-    return [Results(plan, [cells[place] for place in places]) for plan, places in plans]
 
 
 @contextmanager
 def _opened(folder: Path) -> Iterator[None]:
-    """Lock the folder, and remove the temporary files of a killed run."""
+    """Lock the folder, and remove the temporary files of killed runs."""
     with locked(folder):
-        read_plan(folder)  # an error if this is a folder of something else
+        read_plan(folder)  # raises an error if the folder belongs to something else
         for left in folder.glob(".work-*"):
             shutil.rmtree(left, ignore_errors=True)
         for left in (*folder.glob(".*.tmp"), *folder.glob("cells/*/*/.*.tmp")):
@@ -236,14 +195,12 @@ def _run(
     n_jobs: int | None,
     time_limit: float | None,
     progress: Progress | None,
-    scheduler: Any = None,
+    scheduler: Any,
 ) -> dict[Place, Cell]:
-    """Run the cells that are missing, and write each to the folder when it is finished."""
+    """Run the missing cells, and write each to the folder when it is finished."""
     missing = [place for place in places if place not in cells]
-    if scheduler is not None:
-        n_jobs = max(1, sum(scheduler.nthreads().values()))
-    estimate = _Estimate(cells.values(), missing, n_jobs)
-    # the name tells others, who find the folder locked, which process is using it
+    start, before = perf_counter(), len(cells)
+    # the name tells other processes who is using the folder
     prefix = f".work-{os.getpid()}-" if out else "plurilabel-"
     with tempfile.TemporaryDirectory("", prefix, out, ignore_cleanup_errors=True) as work:
         units = _units(missing, None if n_jobs is None or scheduler is not None else work)
@@ -258,16 +215,16 @@ def _run(
                 cell = cells[missing[number]] = {**missing[number].known, **found}
                 if out is not None:
                     write_json(cell_path(out, cell), cell)
-                left = estimate.seconds_left(cell)
                 if progress is not None:
-                    progress(len(cells), len(places), cell, left)
+                    each = (perf_counter() - start) / (len(cells) - before)
+                    progress(len(cells), len(places), cell, each * (len(places) - len(cells)))
     return cells
 
 
 def _units(missing: list[Place], work: str | None) -> list[Unit]:
-    """Learners that search neighbours on one split go together, to search once; others alone.
+    """Group the learners that share the searches of a split; the others are units of their own.
 
-    With a folder, data lie in it: each worker reads them when it needs them.
+    With a folder, the data are written to it, and read by each worker that needs them.
     """
     sources: dict[int, Any] = {}
     pickled: dict[int, tuple[bytes, bool]] = {}
@@ -290,50 +247,8 @@ def _units(missing: list[Place], work: str | None) -> list[Unit]:
 
 
 def _pickled(place: Place) -> bytes:
-    # by value where a class or function stands in the script that is run, or in a notebook
-    try:
+    try:  # classes and functions of a script or a notebook are pickled by value
         return cloudpickle.dumps(place.learner)
     except Exception as error:
-        raise TypeError(
-            f"learners[{place.known['learner']!r}] must be such that it can be sent to another "
-            f"process, but it cannot be pickled: {error}"
-        ) from None
-
-
-class _Estimate:
-    """Estimate of the remaining time.
-
-    A cell takes as long as others of its dataset and learner, or else the mean of all. Time beside
-    that of the learners (starts of workers, measures, time limits) is spread over the cells.
-    """
-
-    def __init__(self, kept: Iterable[Cell], missing: list[Place], n_jobs: int | None) -> None:
-        self.processes = joblib.effective_n_jobs(n_jobs)
-        self.start, self.ran, self.ran_seconds = 0.0, 0, 0.0
-        self.left = Counter((one.known["dataset"], one.known["learner"]) for one in missing)
-        self.costs: dict[tuple[str, str], list[float]] = {}
-        for cell in kept:
-            self._note(cell)
-
-    def _note(self, cell: Cell) -> float:
-        if cell["status"] != "ok":
-            return 0.0
-        seconds = cell["fit_seconds"] + cell["predict_seconds"]
-        self.costs.setdefault((cell["dataset"], cell["learner"]), []).append(seconds)
-        return seconds
-
-    def seconds_left(self, cell: Cell) -> float | None:
-        """Add a finished cell; None as long as there is no basis for an estimate."""
-        self.left[cell["dataset"], cell["learner"]] -= 1
-        self.ran += 1
-        self.ran_seconds += self._note(cell)
-        if self.ran == 1:  # the start of the first worker does not count
-            self.start = perf_counter() - self.ran_seconds
-        if not self.costs:
-            return None
-        means = {key: fmean(costs) for key, costs in self.costs.items()}
-        usual = fmean(means.values())
-        passed = (perf_counter() - self.start) * self.processes
-        beside = max(0.0, passed - self.ran_seconds) / self.ran
-        work = sum(n * (means.get(key, usual) + beside) for key, n in self.left.items())
-        return work / self.processes
+        name = place.known["learner"]
+        raise TypeError(f"learners[{name!r}] must be picklable, got an error: {error}") from None

@@ -18,6 +18,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils import check_array, get_tags
 
 from plurilabel import datasets as library
+from plurilabel import model_selection as ms
 from plurilabel._core.base import check_labels, column_names, names_or_default
 from plurilabel._core.data.dataset import Dataset
 from plurilabel._core.unknown import UnknownLabels, known_part
@@ -26,11 +27,6 @@ from plurilabel.io import TableEncoder, read
 from plurilabel.io.shared import as_table, imputer, is_texts, needs_encoding
 from plurilabel.learners import learner_text, make_learner, make_learners
 from plurilabel.learners.shared import parts_of, wrapped
-from plurilabel.model_selection import (
-    IterativeStratifiedGroupKFold,
-    IterativeStratifiedKFold,
-    IterativeStratifiedShuffleSplit,
-)
 from plurilabel.model_selection.shared import splits_by
 from plurilabel.wrappers import AutoClassifier
 
@@ -38,7 +34,7 @@ from plurilabel.wrappers import AutoClassifier
 
 
 def named_learners(learners: Any) -> dict[str, Any]:
-    """Unfitted copies of learners by name, from any form that :func:`compare` takes.
+    """Unfitted copies of learners by name, from any form that :func:`compare` accepts.
 
     Examples
     --------
@@ -50,14 +46,12 @@ def named_learners(learners: Any) -> dict[str, Any]:
         table = {str(name): _learner(one) for name, one in learners.items()}
     elif isinstance(learners, str):
         table = make_learners(learners)
-    else:  # by class, by their parameters where that is not enough, or numbered
+    else:  # named by class, with parameters or a number where classes are equal
         several = learners if isinstance(learners, Sequence) else [learners]
         made = [_learner(one) for one in several]
         texts = [a if isinstance(a, str) else learner_text(b) for a, b in zip(several, made)]
         table = dict(zip(distinct_names([short_name(one) for one in made], texts), made))
-    if not table:
-        raise ValueError("learners must hold at least one learner, got none")
-    check_distinct("learners", list(table))
+    _check_names("learners", table)
     for name, one in table.items():
         if isinstance(one, type):
             raise TypeError(f"learners must be instances such as {one.__name__}(), got the class")
@@ -66,10 +60,12 @@ def named_learners(learners: Any) -> dict[str, Any]:
     return {name: clone(one, safe=False) for name, one in table.items()}
 
 
-def check_distinct(what: str, names: list[str]) -> None:
-    """Raise an error for names that a file system may not tell apart."""
+def _check_names(what: str, table: Mapping[str, Any]) -> None:
+    """Names must differ, also where a file system ignores case."""
+    if not table:
+        raise ValueError(f"{what} must not be empty")
     seen: dict[str, str] = {}
-    for name in names:
+    for name in table:
         if not name:
             raise ValueError(f"{what} must have names that are not empty, got ''")
         other = seen.setdefault(name.casefold(), name)
@@ -102,7 +98,7 @@ def short_name(learner: Any) -> str:
 
 
 def encoder_of(data: Dataset, words: Any = None) -> TableEncoder | None:
-    """An encoder, not fitted, with the kinds that all rows show; None if X is not a table."""
+    """An unfitted encoder with the kinds of columns of all rows; None if X is not a table."""
     if not data.kinds and not needs_encoding(data.X):
         return None
     encoder = TableEncoder(numbers=imputer(), kinds=data.kinds or None, written=data.written)
@@ -112,9 +108,9 @@ def encoder_of(data: Dataset, words: Any = None) -> TableEncoder | None:
 
 
 def encoding(learner: Any, encoder: TableEncoder | None) -> Any:
-    """A learner with the encoder before it, as :func:`plurilabel.models.train` puts it there.
+    """A pipeline of encoder and learner, as in :func:`plurilabel.models.train`.
 
-    A learner that encodes tables itself is left as it is.
+    Learners that encode tables themselves are returned unchanged.
     """
     if encoder is None:
         return learner
@@ -133,9 +129,11 @@ def encoding(learner: Any, encoder: TableEncoder | None) -> Any:
 
 
 def _takes_words(part: Any) -> bool:
-    """Whether a part of a learner takes a table with words in it."""
-    if isinstance(part, ColumnTransformer | AutoClassifier) or not hasattr(part, "transform"):
-        return isinstance(part, ColumnTransformer | AutoClassifier)
+    """Whether a part of a learner accepts tables with text."""
+    if isinstance(part, ColumnTransformer | AutoClassifier):
+        return True
+    if not hasattr(part, "transform"):
+        return False
     tags = get_tags(part)
     return bool(tags.input_tags.string or tags.input_tags.categorical or tags.no_validation)
 
@@ -144,7 +142,7 @@ def _takes_words(part: Any) -> bool:
 
 
 def named_datasets(given: Any) -> dict[str, Dataset]:
-    """Datasets by name, from any form that :func:`compare` takes.
+    """Datasets by name, from any form that :func:`compare` accepts.
 
     Examples
     --------
@@ -161,14 +159,12 @@ def named_datasets(given: Any) -> dict[str, Dataset]:
         for entry in [given] if one or _is_pair(given) else given:
             data = _dataset(entry, "data")
             table[unique_name(data.name or "data", table, "{}-{}")] = data
-    if not table:
-        raise ValueError("datasets must hold at least one dataset, got none")
-    check_distinct("datasets", list(table))
+    _check_names("datasets", table)
     return table
 
 
 def _is_pair(given: Any) -> bool:
-    """Whether this is (X, Y), and not two datasets."""
+    """Whether this is (X, Y), not two datasets."""
     whole = (str, os.PathLike, Dataset, tuple)
     return isinstance(given, tuple) and len(given) == 2 and not isinstance(given[0], whole)
 
@@ -205,8 +201,11 @@ def _dataset(given: Any, name: str) -> Dataset:
     return Dataset(X, labels, tuple(features), tuple(label_names), name=name)
 
 
+# splits ---------------------------------------------------------------------------------------
+
+
 class Split(NamedTuple):
-    """Row numbers of one training and test part."""
+    """Row indices of one training and test part."""
 
     repeat: int
     fold: int
@@ -217,58 +216,59 @@ class Split(NamedTuple):
 def splits_of(
     data: Dataset, name: str, cv: Any, repeats: int, random_state: int
 ) -> tuple[str, list[Split]]:
-    """The splits of a dataset, and a description of them."""
+    """A description of the splits of a dataset, and the splits."""
     is_holdout = isinstance(cv, str) and cv == "holdout"
     plain = data.groups is None and not data.ordered
     if is_holdout and plain and data.train is not None and data.test is not None:
-        words = f"published, {len(data.train)} to train and {len(data.test)} to test"
+        words = f"published, {len(data.train)} training and {len(data.test)} test instances"
         parts: list[Any] = [[(data.train, data.test)]] * repeats
     else:
-        words, splitter = _splitter(cv, data)
+        words, splitter = _holdout(data) if is_holdout else _splitter(cv, data)
         seeded = [_seeded(splitter, repeat, repeats, random_state) for repeat in range(repeats)]
         try:
             parts = [splits_by(one, data.X, data.Y, data.groups) for one in seeded]
         except ValueError as error:
             raise ValueError(f"{name}: {error}") from None
-    splits = []
-    for repeat, folds in enumerate(parts):
-        for fold, (train, test) in enumerate(folds):
-            splits.append(Split(repeat, fold, np.asarray(train), np.asarray(test)))
-    return words, splits
+    return words, [
+        Split(repeat, fold, np.asarray(train), np.asarray(test))
+        for repeat, folds in enumerate(parts)
+        for fold, (train, test) in enumerate(folds)
+    ]
+
+
+def _holdout(data: Dataset) -> tuple[str, Any]:
+    """Description and splitter where there is no published split."""
+    if data.ordered:
+        n = data.Y.shape[0]
+        first, last = np.split(np.arange(n), [n - -(-n // 3)])
+        return "first two thirds for training, last third for testing", [(first, last)]
+    if data.groups is not None:
+        words = "two thirds of the groups for training, one third for testing"
+        return words, GroupShuffleSplit(1, test_size=1 / 3)
+    words = "stratified, two thirds for training, one third for testing (no published split)"
+    return words, ms.IterativeStratifiedShuffleSplit(1, test_size=1 / 3)
 
 
 def _splitter(cv: Any, data: Dataset) -> tuple[str, Any]:
-    """A description of what ``cv`` stands for, and the splitter."""
-    if isinstance(cv, str) and cv == "holdout":
-        words = "stratified, two thirds to train and one third to test (no published split)"
-        if data.ordered:
-            n = data.Y.shape[0]
-            first = np.arange(n - -(-n // 3))
-            return "the first two thirds to train, the last third to test", [
-                (first, np.arange(len(first), n))
-            ]
-        if data.groups is not None:
-            words = "two thirds of the groups to train, one third to test"
-            return words, GroupShuffleSplit(1, test_size=1 / 3)
-        return words, IterativeStratifiedShuffleSplit(1, test_size=1 / 3)
+    """Description and splitter of a ``cv`` other than "holdout"."""
     if isinstance(cv, int | np.integer) and not isinstance(cv, bool):
         if data.ordered:
-            return f"{cv} folds in the order of time", TimeSeriesSplit(int(cv))
+            return f"{cv} folds in temporal order", TimeSeriesSplit(int(cv))
         if data.groups is not None:
             words = f"{cv} stratified folds of whole groups"
-            return words, IterativeStratifiedGroupKFold(int(cv), shuffle=True)
-        return f"{cv} stratified folds", IterativeStratifiedKFold(int(cv), shuffle=True)
+            return words, ms.IterativeStratifiedGroupKFold(int(cv), shuffle=True)
+        return f"{cv} stratified folds", ms.IterativeStratifiedKFold(int(cv), shuffle=True)
     if hasattr(cv, "split") and not isinstance(cv, str):
         return learner_text(cv), cv
     if isinstance(cv, Iterable) and not isinstance(cv, str):
         return "splits as given", list(cv)
     raise ValueError(
-        f"cv must be 'holdout', a number of folds, a splitter or pairs of row numbers, got {cv!r}"
+        f"cv must be 'holdout', a number of folds, a splitter or pairs of row indices, got {cv!r}"
     )
 
 
 def _seeded(cv: Any, repeat: int, repeats: int, random_state: int) -> Any:
-    """A copy of the splitter for this repeat: seeded, so that it can be repeated."""
+    """A copy of the splitter with a seed for this repeat."""
     own = copy.deepcopy(cv)
     given: Any = getattr(own, "random_state", "none")
     if getattr(own, "shuffle", True) and (given is None or isinstance(given, int)):

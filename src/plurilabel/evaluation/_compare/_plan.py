@@ -1,4 +1,4 @@
-"""The cells of a comparison: which there are, what each is made of, and their files."""
+"""The cells of a comparison: which there are, what determines each, and their files."""
 
 from __future__ import annotations
 
@@ -18,18 +18,12 @@ from plurilabel._core.data.dataset import Dataset
 from plurilabel._core.keys import key_or_none
 from plurilabel._core.records import class_name, digest_of, plain, read_json
 from plurilabel.datasets import describe
-from plurilabel.evaluation._compare._inputs import (
-    Split,
-    encoder_of,
-    encoding,
-    named_datasets,
-    named_learners,
-    splits_of,
-)
+from plurilabel.evaluation._compare import _inputs
+from plurilabel.evaluation._compare._inputs import Split
 from plurilabel.learners import learner_text
 from plurilabel.metrics.shared import check_measures
 
-FORMAT = 1  # of plans and cells: a change that old readers cannot read raises it
+FORMAT = 1  # of plans and cells; increased by changes that old readers cannot read
 
 Cell: TypeAlias = dict[str, Any]
 
@@ -45,14 +39,13 @@ def make_plan(
     command: str | None = None,
     words: Any = None,
 ) -> tuple[dict[str, Any], list[Place]]:
-    """The plan as it is written down, and the cells in the order in which they run."""
-    table, by_name = named_learners(learners), named_datasets(datasets)
+    """The content of ``plan.json``, and the cells in the order in which they run."""
+    table, by_name = _inputs.named_learners(learners), _inputs.named_datasets(datasets)
     names, made_by = check_measures(measures), versions("joblib", "torch")
     what, keys = {}, {name: key_or_none(one) for name, one in table.items()}
     for name, one in table.items():
         given = plain(one.get_params(deep=False)) if hasattr(one, "get_params") else {}
-        text = learner_text(one)
-        what[name] = {"class": class_name(one), "repr": text, "parameters": given}
+        what[name] = {"class": class_name(one), "repr": learner_text(one), "parameters": given}
     protocol = {"cv": cv, "repeats": repeats, "random_state": random_state}
     if command is None:
         options = protocol if measures is None else {**protocol, "measures": names}
@@ -66,27 +59,26 @@ def make_plan(
         "versions": made_by,
     }
     places = []
-    encoders = {name: encoder_of(data, words) for name, data in by_name.items()}
+    encoders = {name: _inputs.encoder_of(data, words) for name, data in by_name.items()}
     if words is not None and all(one is None or one.words is None for one in encoders.values()):
         raise ValueError("words is for columns of text, got none; name them with text=[...]")
     for name, data in by_name.items():
-        words, splits = splits_of(data, name, cv, repeats, random_state)
+        description, splits = _inputs.splits_of(data, name, cv, repeats, random_state)
         about = plan["datasets"][name] = {
-            **_described_data(data),
-            "split": words,
+            **_described(data),
+            "split": description,
             "digest": digest_of(data.X, data.Y),
             "splits": [f"{split.repeat}-{split.fold}" for split in splits],
         }
         encoder = encoders[name]
-        encoded = {} if encoder is None else {"encoder": key_or_none(encoder)}
-        ready = {learner: encoding(one, encoder) for learner, one in table.items()}
+        ready = {learner: _inputs.encoding(one, encoder) for learner, one in table.items()}
         for split in splits:
             made_of = {
                 "data": about["digest"],
                 "rows": digest_of(split.train, split.test),
                 "measures": names,
                 **{name: made_by[name] for name in ("plurilabel", "scikit-learn")},
-                **encoded,
+                **({} if encoder is None else {"encoder": key_or_none(encoder)}),
             }
             seed = derived_seed(random_state, name, split.repeat, split.fold)
             for learner, one in ready.items():
@@ -119,11 +111,11 @@ def _call_text(datasets: Iterable[str], learners: Mapping[str, Any], options: An
 def empty_cell(measures: Sequence[str]) -> Cell:
     """The fields of a cell that a successful run fills."""
     costs = ("fit_seconds", "predict_seconds", "search_seconds", "peak_mb")
-    more = ("best_params", "per_label", "threshold_curve", "calibration_error", "traceback")
+    more = ("best_params", "per_label", "calibration_error", "traceback")
     return {"scores": dict.fromkeys(measures), **dict.fromkeys(costs + more), "warnings": []}
 
 
-def _described_data(data: Dataset) -> dict[str, Any]:
+def _described(data: Dataset) -> dict[str, Any]:
     found = describe(data)
     figures = ("cardinality", "density", "diversity", "mean_ir", "scumble")
     about = {
@@ -137,27 +129,26 @@ def _described_data(data: Dataset) -> dict[str, Any]:
 
 
 def derived_seed(random_state: int, dataset: str, repeat: int, fold: int) -> int:
-    """A seed for one split, the same wherever and whenever it runs."""
+    """A seed for one split that does not depend on anything else."""
     text = f"{random_state}/{dataset}/{repeat}/{fold}".encode()
     return int.from_bytes(hashlib.blake2b(text, digest_size=4).digest()) >> 1
 
 
 @dataclass(frozen=True, eq=False)
 class Place:
-    """A cell to run: data, learner and split, and the fields that are known before."""
+    """A cell to run: data, learner, split, and the fields known in advance."""
 
     data: Dataset
     learner: Any
     split: Split
     known: Cell
-    has_key: bool  # whether the learner can be told from others by its content
+    has_key: bool  # whether the learner can be identified by its content
 
     def kept(self, folder: Path, *, retry: bool, fresh: bool) -> Cell | None:
-        """The cell in the folder, if it is complete and wanted.
+        """The cell in the folder, if it is complete and should not be run again.
 
-        A cell of the same place that was made of something else is an error: keeping it would be
-        wrong, and replacing it would lose results. One of a learner without a key, such as one
-        that has a lambda, is run again.
+        A cell made from something else is an error: keeping it would be wrong, and replacing it
+        would lose results. Learners without a key, such as those with a lambda, always run.
         """
         path = cell_path(folder, self.known)
         if fresh:
@@ -193,7 +184,7 @@ class Place:
 
 
 def safe_name(name: str) -> str:
-    """A name for a file: plain names as they are, others cut, cleaned and made unique.
+    """A file name: plain names are unchanged, others are shortened, cleaned and made unique.
 
     Examples
     --------
@@ -203,7 +194,7 @@ def safe_name(name: str) -> str:
     'MLkNN_n_neighbors=7_-3710ab9e'
     """
     clean = re.sub(r"[^A-Za-z0-9._+=-]", "_", name)[:60]
-    # Windows takes the name of a device for the device, whatever the suffix
+    # names of devices are reserved on Windows, with any suffix
     device = re.fullmatch(r"(?i)(con|prn|aux|nul|com\d|lpt\d)(\..*)?", clean)
     if clean == name and not clean.startswith(".") and not clean.endswith(".") and not device:
         return clean
@@ -211,13 +202,13 @@ def safe_name(name: str) -> str:
 
 
 def cell_path(folder: str | os.PathLike[str], cell: Mapping[str, Any]) -> Path:
-    """The file of one cell, by its dataset, learner, repeat and fold."""
+    """The file of a cell, by its dataset, learner, repeat and fold."""
     place = Path(folder, "cells", safe_name(cell["dataset"]), safe_name(cell["learner"]))
     return place / f"{cell['repeat']}-{cell['fold']}.json"
 
 
 def read_cell(path: Path) -> Cell | None:
-    """The cell in a file; None if the file holds no complete cell."""
+    """The cell in a file; None if the file is missing or incomplete."""
     cell = read_json(path)
     if not isinstance(cell, dict) or cell.get("format") != FORMAT:
         return None
@@ -227,7 +218,7 @@ def read_cell(path: Path) -> Cell | None:
 
 
 def read_plan(folder: str | os.PathLike[str]) -> dict[str, Any] | None:
-    """The plan in a folder; None if there is none, or only part of one."""
+    """The plan in a folder; None if it is missing or incomplete."""
     types = dict.fromkeys(("protocol", "learners", "datasets"), dict)
     plan = records.read_plan(folder, "comparison", FORMAT, types)
     if plan is None:

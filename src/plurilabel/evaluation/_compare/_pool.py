@@ -1,8 +1,8 @@
-"""The parent's side: worker processes that may die, hang, or be stopped.
+"""Worker processes that may crash, hang, or be stopped.
 
-In ``concurrent.futures`` and joblib's loky one process that dies breaks the pool, and a running
-task cannot be stopped. Pebble can do both, but does not stop the children of a process, keep the
-learners of one split together to share their searches, or keep the last words of a dying process.
+In ``concurrent.futures`` and joblib's loky, a process that dies breaks the pool, and a running
+task cannot be stopped. Pebble can do both, but it neither stops the children of a process nor
+keeps the last output of a dying one.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import threading
 from collections import deque
 from collections.abc import Iterable
 from contextlib import suppress
+from itertools import count
 from math import inf
 from pathlib import Path
 from time import monotonic, sleep
@@ -29,27 +30,26 @@ import joblib
 from plurilabel.evaluation._compare._plan import Cell
 from plurilabel.evaluation._compare._worker import Finished, Unit
 
-# one thread each: results must not depend on how many workers there are, and rounding in BLAS
-# depends on the number of its threads
+# rounding in BLAS depends on the number of its threads, and results must not
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 
-_SIGKILL = getattr(signal, "SIGKILL", signal.SIGTERM)  # Windows has only the latter
+_SIGKILL = getattr(signal, "SIGKILL", signal.SIGTERM)  # Windows only has the latter
 
-# The end of the input is watched from the start, not only when all is imported: a process that was
-# killed has no worker left. Windows cannot wait for it in this way.
-START = (
-    "import json, os, select, signal, sys, threading\n"
-    "def watch(orders):\n"
-    "    end = select.poll()\n"
-    "    end.register(orders, 0)\n"
-    "    end.poll()\n"
-    "    os.killpg(os.getpid(), signal.SIGTERM)\n"
-    "if hasattr(select, 'poll') and os.getpgrp() == os.getpid():\n"
-    "    threading.Thread(target=watch, args=(os.dup(0),), daemon=True).start()\n"
-    "sys.path[:] = json.loads(sys.argv[1])\n"
-    "from plurilabel.evaluation._compare._worker import main\n"
-    "main()\n"
-)
+# The worker watches for the end of its input while it still imports, so that it never outlives
+# a parent that was killed. Windows has no poll().
+START = """\
+import json, os, select, signal, sys, threading
+def watch(orders):
+    end = select.poll()
+    end.register(orders, 0)
+    end.poll()
+    os.killpg(os.getpid(), signal.SIGTERM)
+if hasattr(select, 'poll') and os.getpgrp() == os.getpid():
+    threading.Thread(target=watch, args=(os.dup(0),), daemon=True).start()
+sys.path[:] = json.loads(sys.argv[1])
+from plurilabel.evaluation._compare._worker import main
+main()
+"""
 
 News: TypeAlias = "queue.SimpleQueue[tuple[Worker, str, int, Any]]"
 
@@ -57,30 +57,34 @@ News: TypeAlias = "queue.SimpleQueue[tuple[Worker, str, int, Any]]"
 def run_units(
     folder: Path, units: Iterable[Unit], n_workers: int, time_limit: float | None
 ) -> Finished:
-    """Run units in worker processes, each unit in one of them.
+    """Run each unit in one of several worker processes.
 
-    A learner that takes too long or ends its process gets a cell that says so, and the rest of its
-    unit goes to a new process. However this generator ends, all workers have ended then.
+    If a learner takes too long or ends its process, its cell holds the error, and the rest of the
+    unit goes to a new process. When this generator ends, for whatever reason, so do all workers.
     """
-    waiting, started = deque(units), 0
+    waiting, numbers = deque(units), count()
     workers: list[Worker] = []
     news: News = queue.SimpleQueue()
     try:
         while waiting or workers:
             while waiting and len(workers) < n_workers:
-                workers.append(Worker(folder, started, news, waiting.popleft()))
-                started += 1
+                workers.append(Worker(folder, next(numbers), news, waiting.popleft()))
             with suppress(queue.Empty):
                 worker, event, number, cell = news.get(timeout=0.1)
-                if event == "done":
+                if event == "ready":  # earlier, a large unit would fill the pipe and block us
+                    worker.is_ready = True
+                    worker.take(worker.unit)
+                elif event == "start":
+                    worker.begin(number, time_limit)
+                elif event == "cell":
+                    yield worker.finish(number), cell
+                elif event == "done":
                     worker.take(waiting.popleft() if waiting else None)
-                else:
-                    yield from worker.hear(event, number, cell, time_limit)
-            if news.empty():  # messages of a worker are handled before its end
+            if news.empty():  # handle the messages of a worker before its end
                 yield from _remove_ended(workers, waiting, time_limit)
     finally:
         for worker in workers:
-            worker.signal(signal.SIGTERM)  # all of them, before waiting for any
+            worker.signal(signal.SIGTERM)  # to all of them before waiting for any
         for worker in workers:
             worker.stop()
 
@@ -88,7 +92,7 @@ def run_units(
 def _remove_ended(
     workers: list[Worker], waiting: deque[Unit], time_limit: float | None
 ) -> Finished:
-    """Stop workers that are over, then remove them; the rest of their units waits again."""
+    """Stop overdue workers, remove ended ones, and put the rest of their units back."""
     for worker in [worker for worker in workers if worker.is_over()]:
         if not worker.is_stopped:
             worker.stop()
@@ -97,13 +101,13 @@ def _remove_ended(
         if not worker.is_ready:
             raise RuntimeError(f"a worker process did not start: {worker.last_words()}")
         if worker.current is not None:
-            yield worker.ended(worker.current), worker.obituary(time_limit)
+            yield worker.finish(worker.current), worker.obituary(time_limit)
         if worker.unit and worker.unit.learners:
             waiting.appendleft(worker.unit)
 
 
 class Worker:
-    """A worker process, and the conversation with it."""
+    """A worker process and its current unit."""
 
     def __init__(self, folder: Path, number: int, news: News, unit: Unit) -> None:
         self.words = folder / f"worker{number}.txt"
@@ -118,7 +122,7 @@ class Worker:
                 stdout=subprocess.PIPE,
                 stderr=words,
                 env={**os.environ, **dict.fromkeys(THREADS, "1"), "PYTHONHASHSEED": "0"},
-                # a group of its own: Ctrl-C is ours to handle, and its children go with it
+                # in its own group: Ctrl-C only reaches us, and its children end with it
                 start_new_session=True,
             )
         self._listener = threading.Thread(target=self._listen, args=(news,), daemon=True)
@@ -131,20 +135,8 @@ class Worker:
                 news.put((self, *pickle.load(answers)))
         news.put((self, "end", -1, None))
 
-    def hear(self, event: str, number: int, cell: Any, time_limit: float | None) -> Finished:
-        """Handle a message of the process; yield the cell that it has finished, if any."""
-        if event == "ready":  # before, a large order would fill the pipe and block us
-            self.is_ready = True
-            self.take(self.unit)
-        elif event == "start":
-            self.current = number
-            self.deadline = inf if time_limit is None else monotonic() + time_limit
-        elif event == "cell":
-            self.deadline = inf
-            yield self.ended(number), cell
-
     def take(self, unit: Unit | None) -> None:
-        """Send the next unit; without one, let the process end by itself."""
+        """Send the next unit; None ends the process."""
         assert self.process.stdin is not None
         self.unit = unit
         self.deadline = inf if unit else monotonic() + 5
@@ -152,22 +144,27 @@ class Worker:
             pickle.dump(None if unit is None else tuple(unit), self.process.stdin)
             self.process.stdin.flush()
 
-    def ended(self, number: int) -> int:
-        """Remove a learner that has ended from the unit; returns its number."""
+    def begin(self, number: int, time_limit: float | None) -> None:
+        """A learner of the unit has started."""
+        self.current = number
+        self.deadline = inf if time_limit is None else monotonic() + time_limit
+
+    def finish(self, number: int) -> int:
+        """Remove a learner that has ended from the unit; return its number."""
         assert self.unit is not None
-        self.current = None
+        self.current, self.deadline = None, inf
         left = {n: learner for n, learner in self.unit.learners.items() if n != number}
         self.unit = self.unit._replace(learners=left)
         return number
 
     def is_over(self) -> bool:
-        """Whether the process has ended, or has to."""
+        """Whether the process has ended or is overdue."""
         return self.process.poll() is not None or monotonic() > self.deadline
 
     def stop(self) -> None:
-        """End the process and all that it has started."""
+        """End the process and its children."""
         self.is_late = self.process.poll() is None
-        # first SIGTERM: joblib's resource tracker ignores it, and clears up behind the others
+        # joblib's resource tracker ignores SIGTERM and cleans up after the others
         end = monotonic() + 2
         running = self.signal(signal.SIGTERM)
         while running and monotonic() < end:
@@ -176,13 +173,13 @@ class Worker:
             running = self.signal(0)
         self.signal(_SIGKILL)
         self.process.wait()
-        self._listener.join(timeout=1)  # longer only if a process that left the group has our pipe
+        self._listener.join(timeout=1)  # a process that left the group may still have our pipe
         with suppress(OSError):
             self.process.stdin.close()  # type: ignore[union-attr]
         self.is_stopped = True
 
     def signal(self, number: int) -> bool:
-        """Send a signal to the process and its children; False if there is none left."""
+        """Send a signal to the process and its children; False if none is left."""
         if not hasattr(os, "killpg"):
             running = self.process.poll() is None
             if running and number:
@@ -195,7 +192,7 @@ class Worker:
         return True
 
     def obituary(self, time_limit: float | None) -> Cell:
-        """How the process ended, as part of a cell."""
+        """How the process ended, as fields of a cell."""
         code = self.process.returncode
         if self.is_late:
             words = f"stopped at the time limit of {time_limit:g} seconds"
@@ -205,24 +202,24 @@ class Worker:
         elif code < 0:
             how = f"died of {signal.Signals(-code).name}"
         else:
-            how = f"ended by itself with exit code {code}"
+            how = f"ended with exit code {code}"
         return {
             "status": "crashed",
-            "error": f"the process {how} while it ran this cell",
+            "error": f"the process {how} while running this cell",
             "traceback": self.last_words() or None,
         }
 
     def last_words(self) -> str:
-        """The end of what the process wrote to its error stream."""
+        """The end of the error output of the process."""
         words, _, _ = self.words.read_text(errors="replace").partition("\nExtension modules:")
         return words.strip()[-4000:]
 
 
 def run_on(client: Any, units: Iterable[Unit], time_limit: float | None) -> Finished:
-    """Run units on the Dask cluster of a client; datasets are sent once, not with each unit.
+    """Run units on a Dask cluster; each dataset is sent once.
 
-    A task starts a worker process of ours, as on one machine, so that a learner that hangs,
-    crashes or leaves something behind is handled by the same rules and costs Dask no worker.
+    A task starts a worker process of ours, so that learners that hang or crash are handled as on
+    one machine and do not cost Dask a worker.
     """
     from distributed import KilledWorker, as_completed
 
@@ -236,12 +233,11 @@ def run_on(client: Any, units: Iterable[Unit], time_limit: float | None) -> Fini
             futures[client.submit(_run_there, *there, pure=False)] = unit
         for future in as_completed(futures):
             try:
-                found = future.result()
+                yield from future.result()
             except KilledWorker:
-                words = "several workers of the cluster died while they ran this cell"
-                lost = {"status": "crashed", "error": words}
-                found = [(number, lost.copy()) for number in futures[future].learners]
-            yield from found
+                words = "several workers of the cluster died while running this cell"
+                for number in futures[future].learners:
+                    yield number, {"status": "crashed", "error": words}
     finally:
         for future in futures:
             future.cancel()

@@ -1,4 +1,4 @@
-"""The results of a comparison: cells, and tables made of them."""
+"""The results of a comparison: cells, and tables made from them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from plurilabel._core.words import counted, shortened
 from plurilabel.evaluation._compare._plan import Cell, cell_path, read_cell, read_plan
 from plurilabel.metrics import get_measure
 
-# costs of a cell, which `Results.means` and the like take as measures
+# accepted like measures by `Results.means` and the like
 COSTS = ("fit_seconds", "predict_seconds", "search_seconds", "peak_mb")
 _SHOWN = 8  # measures in a notebook
 
@@ -26,16 +26,15 @@ _SHOWN = 8  # measures in a notebook
 class Results:
     """The cells of a comparison, one for each dataset, learner, repeat and fold.
 
-    Returned by :func:`compare`; :meth:`open` reads it from a folder, even while the comparison is
-    still running.
+    Returned by :func:`compare`; :meth:`open` reads them from a folder, even while the comparison
+    is running.
 
     Parameters
     ----------
     plan : mapping
         With ``protocol``, ``datasets``, ``learners``, ``versions`` and ``command``.
     cells : iterable of mapping
-        Cells of datasets, learners or splits that are not in the plan are left out: more may have
-        been compared in the folder before.
+        Cells that are not in the plan are ignored: more may have been compared in the folder.
     folder : path, optional
 
     Attributes
@@ -43,8 +42,8 @@ class Results:
     plan, folder :
         As given.
     cells : list of dict
-        In the order of datasets, repeats, folds and learners. ``status`` is "ok", "error",
-        "timeout" or "crashed", ``error`` the reason, ``scores`` has the measures.
+        Sorted by dataset, repeat, fold and learner. ``status`` is "ok", "error", "timeout" or
+        "crashed", ``error`` the reason, and ``scores`` has the measures.
     datasets, learners, measures : tuple of str
         Names, in the order of the plan.
 
@@ -96,7 +95,7 @@ class Results:
         """Read a comparison, finished or not, from the folder given to :func:`compare`."""
         plan = read_plan(folder)
         if plan is None:
-            raise FileNotFoundError(f"{folder} holds no comparison: there is no whole plan.json")
+            raise FileNotFoundError(f"{folder} holds no comparison: plan.json is missing")
         cells: list[Cell | None] = []
         for dataset, learner in product(plan["datasets"], plan["learners"]):
             place = {"dataset": dataset, "learner": learner, "repeat": 0, "fold": 0}
@@ -110,7 +109,7 @@ class Results:
         return f"Results: {shown}" + (f", {failed} of them failed" if failed else "")
 
     def _repr_html_(self) -> str:
-        """Means, the best of each column in bold: measures of one dataset, or each of several."""
+        """Means with the best in bold: several measures of one dataset, or one per table."""
         known = self.measures[:_SHOWN]
         if len(self.datasets) == 1:
             means = np.array([self.means(m)[0] for m in known]).T  # (learners, measures)
@@ -135,19 +134,19 @@ class Results:
     def frame(self) -> Any:
         """All cells as a pandas data frame, one row each; NaN where a measure is undefined.
 
-        Its columns are ``dataset, learner, repeat, fold, status, error``, the measures, times in
-        seconds, ``peak_mb``, ``n_train, n_test, seed``.
+        The columns are ``dataset, learner, repeat, fold, status, error``, the measures, times in
+        seconds, ``peak_mb``, and ``n_train, n_test, seed``.
         """
         pd = import_extra("pandas", "frame", "table")
+        first = ("dataset", "learner", "repeat", "fold", "status", "error")
+        numbers = (*self.measures, *COSTS)
         columns: dict[str, Any] = {
-            name: [cell.get(name) for cell in self.cells]
-            for name in ("dataset", "learner", "repeat", "fold", "status", "error")
+            name: [
+                _value(cell, name) if name in numbers else cell.get(name) for cell in self.cells
+            ]
+            for name in (*first, *numbers, "n_train", "n_test", "seed")
         }
-        for name in (*self.measures, *COSTS):
-            columns[name] = np.array([_value(cell, name) for cell in self.cells], dtype=float)
-        for name in ("n_train", "n_test", "seed"):
-            columns[name] = [cell.get(name) for cell in self.cells]
-        return pd.DataFrame(columns)
+        return pd.DataFrame(columns).astype(dict.fromkeys(numbers, float))
 
     def scores(self, measure: str) -> NDArray[np.float64]:
         """A measure in every cell.
@@ -160,8 +159,8 @@ class Results:
         Returns
         -------
         ndarray of shape (datasets, learners, splits)
-            Splits in the order of repeats and folds, the same for all learners of a dataset. NaN
-            where a cell is missing, failed, or does not define the measure.
+            Splits are sorted by repeat and fold. NaN where a cell is missing or failed, or the
+            measure is undefined.
         """
         measure = ALIASES.get(measure, measure)
         if measure not in (known := (*self.measures, *COSTS)):
@@ -179,7 +178,7 @@ class Results:
         return table
 
     def means(self, measure: str) -> NDArray[np.float64]:
-        """Mean of a measure over the cells that define it: (datasets, learners), NaN if none."""
+        """Mean of a measure over the cells that define it, (datasets, learners); NaN if none."""
         return mean_over_splits(self.scores(measure))
 
     def deviations(self, measure: str) -> NDArray[np.float64]:
@@ -190,9 +189,9 @@ class Results:
         return deviation_over_splits(self.scores(measure))
 
     def best(self, measure: str) -> NDArray[np.bool_]:
-        """Whether each learner is the best on each dataset: (datasets, learners).
+        """Whether each learner is the best on each dataset, (datasets, learners).
 
-        Learners without a value on every split are not compared, nor is one alone.
+        Only learners with a value on every split are compared, and only if there are several.
         """
         defined = ~np.isnan(self.scores(measure))  # (datasets, learners, splits)
         counts, splits = defined.sum(axis=2), defined.any(axis=1).sum(axis=1)
@@ -204,9 +203,9 @@ class Results:
         return best
 
     def seconds(self) -> NDArray[np.float64]:
-        """Mean seconds of a split, including shared searches that others paid for.
+        """Mean seconds per split, including shared searches, (datasets, learners).
 
-        Of shape (datasets, learners); NaN where no cell is "ok".
+        NaN where no cell is "ok".
         """
         searches = np.nan_to_num(self.means("search_seconds"))
         return self.means("fit_seconds") + self.means("predict_seconds") + searches
@@ -220,7 +219,7 @@ def _value(cell: Mapping[str, Any], measure: str) -> float:
 
 
 def mean_over_splits(scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Mean over the last axis of what is not NaN; NaN where everything is."""
+    """Mean over the last axis, ignoring NaN; NaN where there is nothing else."""
     return divided(np.nansum(scores, axis=-1), (~np.isnan(scores)).sum(axis=-1))
 
 
@@ -231,5 +230,5 @@ def deviation_over_splits(scores: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def divided(total: NDArray[np.float64], count: NDArray[Any]) -> NDArray[np.float64]:
-    """Quotients; NaN where nothing was counted."""
+    """Quotients; NaN where the count is not positive."""
     return np.divide(total, count, out=np.full(total.shape, np.nan), where=count > 0)

@@ -1,4 +1,4 @@
-"""One neighbour search for all learners that would make the same one."""
+"""One neighbor search for all learners that would make the same one."""
 
 from __future__ import annotations
 
@@ -23,13 +23,14 @@ Neighbors = tuple[NDArray[np.float64], NDArray[np.int64]]
 
 
 class SearchCache:
-    """Neighbour searches by the content of their data.
+    """Neighbor searches, by the content of their data.
 
-    :class:`ExactIndex` gives equal distances in the order of the index. So the k nearest are the
-    first k of any longer list, to the bit, and one search for the largest k serves all.
+    :class:`ExactIndex` breaks ties by index. So the k nearest neighbors are exactly the first k of
+    any longer list, and one search for the largest k serves all learners.
 
-    Up to ``most_bytes`` are kept; the searches longest unused go first. ``n_neighbors`` is, by
-    metric, the k to search for if fewer are needed, and ``searches`` counts the searches made.
+    At most ``most_bytes`` are kept; the least recently used searches are dropped first.
+    ``n_neighbors`` holds the k to search for by metric, if fewer are needed, and ``searches``
+    counts the searches made.
     """
 
     def __init__(self, most_bytes: int = 2**29) -> None:
@@ -42,7 +43,7 @@ class SearchCache:
         self._lock = RLock()  # learners may search in threads
 
     def __getstate__(self) -> dict[str, Any]:
-        # in another process it starts empty: what it holds is cheaper to search than to send
+        # empty in another process: searching is cheaper than sending
         return {"most_bytes": self.most_bytes, "n_neighbors": self.n_neighbors}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -86,26 +87,23 @@ class SearchCache:
         return distances[:, :k].copy(), indices[:, :k].copy()
 
     def _get(self, key: Any, make: Callable[[], Any], size: int) -> Any:
-        if key not in self._kept:
-            start = perf_counter()
-            made = make()
-            self._kept[key] = made, perf_counter() - start, size
-            self._paid.add(key)
-            while sum(kept[2] for kept in self._kept.values()) > self.most_bytes:
-                oldest = next(iter(self._kept))
-                if oldest == key:
-                    break
-                del self._kept[oldest]
+        if key in self._kept:
+            self._kept.move_to_end(key)
+            made, seconds, _ = self._kept[key]
+            if key not in self._paid:
+                self._used[key] = seconds
             return made
-        self._kept.move_to_end(key)
-        made, seconds, _ = self._kept[key]
-        if key not in self._paid:
-            self._used[key] = seconds
+        start = perf_counter()
+        made = make()
+        self._kept[key] = made, perf_counter() - start, size
+        self._paid.add(key)
+        while len(self._kept) > 1 and sum(k[2] for k in self._kept.values()) > self.most_bytes:
+            self._kept.popitem(last=False)
         return made
 
 
 class SharedIndex(BaseEstimator):
-    """An :class:`ExactIndex` whose work is kept in a cache, which clones and copies share."""
+    """An :class:`ExactIndex` that uses a cache, which its clones and copies share."""
 
     def __init__(self, cache: SearchCache, metric: Any, n_jobs: int | None = None) -> None:
         self.cache = cache
@@ -133,24 +131,24 @@ class SharedIndex(BaseEstimator):
 
 
 def is_searching(learner: Any) -> bool:
-    """Whether there is a lazy learner inside whose searches can be shared."""
+    """Whether the learner contains a lazy learner whose searches can be shared."""
     return bool(_lazy_parts(learner))
 
 
 def share_searches(learner: Any, cache: SearchCache) -> None:
-    """Let the lazy learners inside search through the cache."""
+    """Let the lazy learners inside a learner search through the cache."""
     for part in _lazy_parts(learner):
         part.index = SharedIndex(cache, part.metric, part.n_jobs)
 
 
 def most_neighbors(learner: Any) -> dict[Any, int]:
-    """By metric: the largest number of neighbours that the lazy learners inside need."""
+    """Largest number of neighbors that the lazy learners inside need, by metric."""
     most: dict[Any, int] = {}
     candidates = [k for name, ks in _candidates(learner) if name == "n_neighbors" for k in ks]
     for part in _lazy_parts(learner):
         own = part.n_neighbors
         ks = list(own) if isinstance(own, Sequence) else [own]
-        # to leave an instance out, its neighbours' next neighbour moves up
+        # leaving an instance out, the next neighbor moves up
         more = isinstance(part, MLkNNCV) and part.leave_out == "instance"
         k = max([0, *(k for k in [*ks, *candidates] if isinstance(k, int))]) + more
         most[part.metric] = max(most.get(part.metric, 0), k)
@@ -158,10 +156,10 @@ def most_neighbors(learner: Any) -> dict[Any, int]:
 
 
 def _lazy_parts(learner: Any) -> list[Any]:
-    """The lazy learners inside whose search is certain to be the usual one.
+    """The lazy learners inside that are certain to use the default search.
 
-    A learner inside a class that we do not know, or inside a search over metrics, is left alone:
-    its metric may change after its index has been replaced.
+    Learners inside unknown classes, or inside a search over metrics, are excluded: their metric
+    may change after the index was replaced.
     """
     if any(name in ("metric", "index") for name, _ in _candidates(learner)):
         return []
@@ -175,7 +173,7 @@ def _lazy_parts(learner: Any) -> list[Any]:
 
 
 def _candidates(value: Any) -> Iterator[tuple[str, list[Any]]]:
-    """Parameters that a search inside will set: the last part of each name, and its values."""
+    """Parameters set by a search inside: the last part of each name, and the values."""
     if isinstance(value, Mapping):
         for name, entries in value.items():
             listed = isinstance(entries, list | tuple | range)

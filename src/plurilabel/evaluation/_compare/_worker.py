@@ -1,9 +1,8 @@
 """Units of work: learners on one split, run in a worker process or in this one.
 
 A worker is a plain ``python`` process: nothing is forked, and nothing is imported from the
-parent's script. Orders and replies are pickles; the order None means that nothing is left to do.
-The process ends, with all that it has started, when its input does, and so never outlives its
-parent.
+parent's script. It receives units and sends cells as pickles, and ends, with all its children,
+when its input does.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ import threading
 import time
 import traceback
 import warnings
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
@@ -33,32 +32,18 @@ from scipy import sparse
 from sklearn.pipeline import Pipeline
 from threadpoolctl import threadpool_limits
 
+from plurilabel import metrics
 from plurilabel._core.records import plain
 from plurilabel._core.scores import score_method
 from plurilabel._core.words import shortened
+from plurilabel.evaluation._compare import _shared_search
 from plurilabel.evaluation._compare._plan import Cell, empty_cell
-from plurilabel.evaluation._compare._shared_search import (
-    SearchCache,
-    most_neighbors,
-    share_searches,
-)
+from plurilabel.evaluation._compare._shared_search import SearchCache
 from plurilabel.learners import set_seeds
 from plurilabel.learners.lazy import MLkNNCV
-from plurilabel.metrics import (
-    evaluate,
-    expected_calibration_error,
-    get_measure,
-    label_scores,
-    per_label,
-    propensities,
-)
 
 MOST_LABELS = 2000  # with more labels, a cell has no counts per label
-
-CURVE = ("hamming_loss", "subset_accuracy", "accuracy", "f1", "macro_f1", "micro_f1")
-CURVE_ENTRIES = 500_000  # with more scores, the threshold curve uses evenly spaced test rows
-MOST_ENTRIES = 5_000_000
-"""Up to this size, sparse labels become an array: most of scikit-learn takes nothing else."""
+MOST_ENTRIES = 5_000_000  # up to this size, sparse labels become an array
 
 
 class Unit(NamedTuple):
@@ -72,11 +57,42 @@ class Unit(NamedTuple):
     learners: dict[int, bytes]
 
 
-Finished = Generator[tuple[int, Cell], None, None]  # numbers and contents of cells, as they come
+Finished = Generator[tuple[int, Cell], None, None]  # numbers and contents of finished cells
+
+
+def run_here(units: Iterable[Unit]) -> Finished:
+    """Run units in this process, with one thread as in a worker."""
+    for unit in units:
+        cells = _run_unit(unit, catch=Exception)
+        for _ in unit.learners:
+            before = random.getstate(), np.random.get_state()  # noqa: NPY002
+            try:
+                with threadpool_limits(1):
+                    found = next(cells)
+            finally:
+                random.setstate(before[0])
+                np.random.set_state(before[1])  # noqa: NPY002
+            yield found
+
+
+def _run_unit(
+    unit: Unit, catch: type[BaseException], begin: Callable[[int], None] = lambda _: None
+) -> Finished:
+    """Run the learners of a unit, with a shared cache of searches; ``begin`` gets each number."""
+    cache = None
+    for number, pickled in unit.learners.items():
+        begin(number)
+        if cache is None:
+            cache = SearchCache()
+            for one in unit.learners.values():  # search for the largest k that any of them needs
+                with suppress(Exception):  # a learner that cannot be unpickled fails in its cell
+                    for metric, k in _shared_search.most_neighbors(pickle.loads(one)).items():
+                        cache.n_neighbors[metric] = max(cache.n_neighbors.get(metric, 0), k)
+        yield number, _run_cell(unit, pickled, cache, catch)
 
 
 def _run_cell(unit: Unit, pickled: bytes, cache: SearchCache, catch: type[BaseException]) -> Cell:
-    """Train, predict and measure a learner; errors of the kind ``catch`` go into the cell."""
+    """Train, predict and measure; errors of type ``catch`` go into the cell."""
     cell = empty_cell(unit.measures) | {"status": "ok", "error": None}
     of_this_cell = _reset_peak()
     cache.begin()
@@ -102,12 +118,11 @@ def _run_cell(unit: Unit, pickled: bytes, cache: SearchCache, catch: type[BaseEx
 
 def _fill(cell: Cell, unit: Unit, learner: Any, cache: SearchCache) -> None:
     """Fit and predict, and put times and measures into the cell."""
-    # copies of the rows: a learner may change them
     X, Y = _load(unit.data) if isinstance(unit.data, str) else unit.data
     X_train, Y_train = _rows(X, unit.train), _labels(Y, unit.train)
     X_test, Y_test = _rows(X, unit.test), _labels(Y, unit.test)
     set_seeds(learner, unit.seed)
-    share_searches(learner, cache)
+    _shared_search.share_searches(learner, cache)
     start = perf_counter()
     learner.fit(X_train, Y_train)
     cell["fit_seconds"] = perf_counter() - start
@@ -116,7 +131,7 @@ def _fill(cell: Cell, unit: Unit, learner: Any, cache: SearchCache) -> None:
     scored = hasattr(learner, "predict_proba") or hasattr(learner, "decision_function")
     start = perf_counter()
     labels = learner.predict(X_test)
-    scores = label_scores(learner, X_test, n_labels=q) if scored else None
+    scores: Any = metrics.label_scores(learner, X_test, n_labels=q) if scored else None
     cell["predict_seconds"] = perf_counter() - start
 
     if q == 1 and not sparse.issparse(labels):
@@ -124,44 +139,33 @@ def _fill(cell: Cell, unit: Unit, learner: Any, cache: SearchCache) -> None:
     cell["scores"] = plain(_measured(unit.measures, Y_train, Y_test, scores, labels))
     cell["best_params"] = plain(_best_params(learner))
     if q <= MOST_LABELS:
-        found = {"auc": [None] * q} | per_label(Y_test, scores, labels)
+        found = {"auc": [None] * q} | metrics.per_label(Y_test, scores, labels)
         cell["per_label"] = {name: plain(found[name]) for name in ("tp", "fp", "fn", "tn", "auc")}
-    if scores is not None and not sparse.issparse(scores):
-        probabilities = score_method(learner) == "predict_proba"
-        cell["threshold_curve"] = plain(_curve(Y_test, scores, probabilities))
-        if probabilities and scores.min() >= 0 and scores.max() <= 1:
-            cell["calibration_error"] = plain(expected_calibration_error(Y_test, scores))
+    probabilities = scored and score_method(learner) == "predict_proba"
+    if probabilities and not sparse.issparse(scores) and scores.min() >= 0 and scores.max() <= 1:
+        cell["calibration_error"] = plain(metrics.expected_calibration_error(Y_test, scores))
 
 
 def _measured(
     measures: Sequence[str], Y_train: Any, Y_test: Any, scores: Any, labels: Any
 ) -> dict[str, float | None]:
+    known = {name: metrics.get_measure(name) for name in measures}
     top = {int(name.rpartition("@")[2]) for name in measures if "@" in name}
-    weighted = any("propensities" in get_measure(name).parameters for name in measures)
-    found = evaluate(
+    weighted = any("propensities" in measure.parameters for measure in known.values())
+    found = metrics.evaluate(
         Y_test,
         scores,
         labels,
         top=sorted(k for k in top if k <= Y_test.shape[1]),
-        propensities=propensities(Y_train) if weighted else None,
+        propensities=metrics.propensities(Y_train) if weighted else None,
     )
     values: dict[str, float | None] = dict.fromkeys(measures)
-    for name, measure in zip(measures, map(get_measure, measures)):
+    for name, measure in known.items():
         if name in found:
             values[name] = found[name]
         elif "@" not in name and (measure.kind != "scores" or scores is not None):
             values[name] = measure.function(Y_test, labels if measure.kind == "labels" else scores)
     return values
-
-
-def _curve(Y: Any, scores: Any, probabilities: bool) -> dict[str, list[float]]:
-    """Measures of the labels above a threshold, for thresholds over the range of the scores."""
-    step = -(-scores.size // CURVE_ENTRIES)
-    Y, scores = Y[::step], scores[::step]
-    ends = (0.0, 1.0) if probabilities else (float(scores.min()), float(scores.max()))
-    cuts = np.linspace(*ends, 41)
-    found = [evaluate(Y, labels=scores > cut) for cut in cuts]
-    return {"cut": cuts.tolist()} | {name: [values[name] for values in found] for name in CURVE}
 
 
 def _best_params(learner: Any) -> dict[str, Any] | None:
@@ -181,67 +185,7 @@ def _sentence(error: Any) -> str:
     return shortened(f"{type(error).__name__}: {text}" if text else type(error).__name__, 500)
 
 
-# memory --------------------------------------------------------------------------------------
-
-
-def _reset_peak() -> bool:
-    """Reset the peak of memory; False where only the peak since the start is known."""
-    try:
-        Path("/proc/self/clear_refs").write_text("5")  # Linux: the peak is the present size
-    except OSError:
-        return False
-    return True
-
-
-def _peak_mb() -> float | None:
-    """Largest resident size since ``_reset_peak`` or the start, in MB; None where unknown."""
-    with suppress(OSError):
-        for line in Path("/proc/self/status").read_text().splitlines():
-            if line.startswith("VmHWM:"):
-                return round(int(line.split()[1]) / 1024, 1)
-    try:
-        import resource
-    except ImportError:
-        return None
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return round(peak / (2**20 if sys.platform == "darwin" else 2**10), 1)
-
-
-def run_here(units: Iterable[Unit]) -> Finished:
-    """Run units in this process; in one thread, as in a worker, so that results are the same."""
-    for unit in units:
-        cells = _run_unit(unit, catch=Exception)
-        for _ in unit.learners:
-            before = random.getstate(), np.random.get_state()  # noqa: NPY002
-            try:
-                with threadpool_limits(1):
-                    next(cells)
-                    number, cell = next(cells)
-            finally:
-                random.setstate(before[0])
-                np.random.set_state(before[1])  # noqa: NPY002
-            assert cell is not None
-            yield number, cell
-
-
-def _run_unit(
-    unit: Unit, catch: type[BaseException]
-) -> Generator[tuple[int, Cell | None], None, None]:
-    """Yield the number of each learner before it runs, and again with its cell."""
-    cache = SearchCache()
-    for i, (number, pickled) in enumerate(unit.learners.items()):
-        yield number, None
-        if i == 0:
-            _widen(cache, unit)
-        yield number, _run_cell(unit, pickled, cache, catch)
-
-
-def _widen(cache: SearchCache, unit: Unit) -> None:
-    """Let the cache search for the largest k that any of the learners needs."""
-    for pickled in unit.learners.values():
-        with suppress(Exception):  # a learner that cannot be read says so in its own cell
-            for metric, k in most_neighbors(pickle.loads(pickled)).items():
-                cache.n_neighbors[metric] = max(cache.n_neighbors.get(metric, 0), k)
+# data ----------------------------------------------------------------------------------------
 
 
 @lru_cache(maxsize=1)
@@ -250,7 +194,7 @@ def _load(path: str) -> Any:
 
 
 def _rows(X: Any, rows: Any) -> Any:
-    """Some rows, as a copy, of an array, a sparse matrix or a data frame."""
+    """A copy of some rows of an array, sparse matrix or data frame: learners may change it."""
     if hasattr(X, "iloc"):
         return X.iloc[rows]
     picked = X[rows]
@@ -263,12 +207,38 @@ def _labels(Y: Any, rows: Any) -> Any:
     return labels.toarray() if sparse.issparse(labels) and small else labels
 
 
+# memory --------------------------------------------------------------------------------------
+
+
+def _reset_peak() -> bool:
+    """Reset the peak memory of the process; False where this is not possible."""
+    try:
+        Path("/proc/self/clear_refs").write_text("5")  # Linux only
+    except OSError:
+        return False
+    return True
+
+
+def _peak_mb() -> float | None:
+    """Largest resident size since ``_reset_peak`` or the start, in MB; None if unknown."""
+    with suppress(OSError):
+        for line in Path("/proc/self/status").read_text().splitlines():
+            if line.startswith("VmHWM:"):
+                return round(int(line.split()[1]) / 1024, 1)
+    try:
+        import resource
+    except ImportError:
+        return None
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return round(peak / (2**20 if sys.platform == "darwin" else 2**10), 1)
+
+
 # the process ---------------------------------------------------------------------------------
 
 
 def main() -> None:
-    """Serve until the input ends."""
-    # the pipes to the parent, out of reach of learners that print or ask
+    """Run units until None arrives or the input ends."""
+    # learners that print or read must not reach the pipes to the parent
     orders, replies = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)
@@ -276,15 +246,15 @@ def main() -> None:
     waiting: queue.SimpleQueue[Any] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(orders, waiting), daemon=True).start()
 
-    def reply(*content: Any) -> None:
-        pickle.dump(content, replies)
+    def reply(event: str, number: int | None = None, cell: Cell | None = None) -> None:
+        pickle.dump((event, number, cell), replies)
         replies.flush()
 
-    reply("ready", None, None)
+    reply("ready")
     while (order := waiting.get()) is not None:
-        for number, cell in _run_unit(Unit(*order), catch=BaseException):
-            reply("start" if cell is None else "cell", number, cell)
-        reply("done", None, None)
+        for number, cell in _run_unit(Unit(*order), BaseException, lambda n: reply("start", n)):
+            reply("cell", number, cell)
+        reply("done")
 
 
 def _listen(orders: Any, waiting: queue.SimpleQueue[Any]) -> None:
@@ -292,6 +262,6 @@ def _listen(orders: Any, waiting: queue.SimpleQueue[Any]) -> None:
         while True:
             waiting.put(pickle.load(orders))
     if hasattr(os, "killpg") and os.getpgrp() == os.getpid():
-        os.killpg(os.getpid(), signal.SIGTERM)  # all that it has started, and usually itself
+        os.killpg(os.getpid(), signal.SIGTERM)  # all children, and usually this process
         time.sleep(1)
     os._exit(1)

@@ -12,20 +12,18 @@ from plurilabel.evaluation._compare._results import Results
 
 Rows = list[tuple[str, list[str]]]
 
-# figures of a dataset in a plan, and their titles
+# statistics of a dataset in a plan, and their titles
 FIGURES = {
     "n": "instances", "d": "features", "q": "labels", "cardinality": "cardinality",
     "density": "density", "diversity": "label sets", "mean_ir": "mean imbalance",
-    "scumble": "SCUMBLE", "not_known": "labels not known", "split": "split",
+    "scumble": "SCUMBLE", "not_known": "unknown labels", "split": "split",
 }  # fmt: skip
 
 
 def about(results: Results, learners: Sequence[str]) -> dict[str, Any]:
-    """The variables of the templates about the comparison; learners in the order given."""
-    plan = results.plan
-    failed = results.failures()
-    why = [str(cell.get("error") or "unknown reason") for cell in failed]
-    problems = [(cell, cell["status"], reason) for cell, reason in zip(failed, why)]
+    """The variables of the templates about the comparison; learners in the given order."""
+    plan, failed = results.plan, results.failures()
+    problems = [(c, c["status"], str(c.get("error") or "unknown reason")) for c in failed]
     warnings = [(cell, str(w)) for cell in results.cells for w in cell.get("warnings") or ()]
     command = plan.get("command") or ""
     return {
@@ -49,7 +47,7 @@ def _few(names: Sequence[str], noun: str) -> str:
 
 
 def _facts(results: Results, failed: int) -> list[tuple[str, str]]:
-    """Sizes of the comparison, as (word, value)."""
+    """Sizes of the comparison, as (name, value)."""
     parts = ("fit_seconds", "predict_seconds")
     seconds = sum(float(cell.get(part) or 0) for cell in results.cells for part in parts)
     known = {
@@ -60,7 +58,7 @@ def _facts(results: Results, failed: int) -> list[tuple[str, str]]:
         "cells": f"{len(results.cells):,}" + (f", {failed} failed" if failed else ""),
         "compute time": duration(seconds),
     }
-    return [(word, value) for word, value in known.items() if value]
+    return [(name, value) for name, value in known.items() if value]
 
 
 def _protocol(results: Results) -> str:
@@ -72,7 +70,7 @@ def _protocol(results: Results) -> str:
 
 
 def _datasets(results: Results) -> tuple[list[str], Rows]:
-    """Titles and rows that describe the datasets; figures that no plan holds are left out."""
+    """Titles and rows that describe the datasets, with the statistics of the plan."""
     plan = results.plan["datasets"]
     keys = [key for key in FIGURES if any(key in of_one for of_one in plan.values())]
 
@@ -86,7 +84,7 @@ def _datasets(results: Results) -> tuple[list[str], Rows]:
 
 
 def _calibration(results: Results, learners: Sequence[str]) -> Rows:
-    """Mean expected calibration error of the learners that give probabilities, by dataset."""
+    """Mean expected calibration error of the learners with probabilities, by dataset."""
     found: dict[tuple[str, str], list[float]] = {}
     for cell in results.cells:
         if (error := cell.get("calibration_error")) is not None:
@@ -95,13 +93,12 @@ def _calibration(results: Results, learners: Sequence[str]) -> Rows:
     for learner in learners:
         errors = [found.get((learner, dataset), []) for dataset in results.datasets]
         if any(errors):
-            means = [f"{sum(of) / len(of):.3f}" if of else "–" for of in errors]
-            rows.append((learner, means))
+            rows.append((learner, [f"{sum(of) / len(of):.3f}" if of else "–" for of in errors]))
     return rows
 
 
 def _alike(results: Results, found: Sequence[tuple[Any, ...]]) -> Rows:
-    """Learner, dataset, folds and message; folds with the same message share a row."""
+    """Learner, dataset, folds and message, one row per message."""
     repeats = len({cell["repeat"] for cell in results.cells}) > 1
     splits = Counter((cell["learner"], cell["dataset"]) for cell in results.cells)
     folds: dict[tuple[str, ...], list[str]] = {}
@@ -115,7 +112,7 @@ def _alike(results: Results, found: Sequence[tuple[Any, ...]]) -> Rows:
 
 
 def _learners(results: Results, learners: Sequence[str]) -> tuple[list[str], Rows]:
-    """Titles and rows: what each learner is, as code, and what searches chose."""
+    """Titles and rows: each learner as code, and the parameters chosen by searches."""
     rows = []
     for name in learners:
         plan = results.plan["learners"][name]
@@ -129,7 +126,7 @@ def _learners(results: Results, learners: Sequence[str]) -> tuple[list[str], Row
 
 
 def _chosen(results: Results, learner: str) -> str:
-    """What searches chose, the most frequent first, with how often."""
+    """Parameters chosen by searches, with how often, the most frequent first."""
 
     def short(value: Any) -> str:
         text = json.dumps(value, ensure_ascii=False, default=str)
@@ -147,16 +144,16 @@ def _chosen(results: Results, learner: str) -> str:
 
 
 def _repeat(results: Results) -> list[tuple[str, str]]:
-    """What has to be the same to get the same results, as (word, value)."""
+    """Everything that determines the results, as (name, value)."""
     plan = results.plan
     seed = plan["protocol"].get("random_state")
     known = [
         ("protocol", _protocol(results)),
-        ("seed", f"{seed}; the seeds derived from it are in the cells"),
+        ("seed", f"{seed}; the derived seeds are in the cells"),
         ("measures", ", ".join(results.measures)),
     ]
     if results.folder is not None:
-        known.append(("cells", f"{results.folder.name}/cells, one file for each learner and fold"))
+        known.append(("cells", f"{results.folder.name}/cells, one file per learner and fold"))
     known += [(str(name), str(version)) for name, version in plan.get("versions", {}).items()]
     digests = {name: str(one.get("digest") or "") for name, one in plan["datasets"].items()}
     said = ", ".join(f"{name} {digest[:12]}" for name, digest in digests.items() if digest)

@@ -1,13 +1,12 @@
-"""The charts of the report: axes and marks that the template draws as SVG.
+"""The charts of the report, drawn as SVG by the template.
 
-Not drawn with matplotlib, because the page gives the colors: marks only have classes, so one
-drawing is right in light and dark, on screen and on paper, and its points show their names under
-the pointer. It is also smaller and much quicker, and a report may have a hundred charts.
+Not drawn with matplotlib: the marks only have classes and take their colors from the page, so that
+one drawing works in light and dark mode and on paper, and its points show names on hover. It is
+also smaller and much faster, and a report may have a hundred charts.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from math import ceil, floor, log10
 from typing import Any, NamedTuple
@@ -15,15 +14,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from plurilabel._core.words import capital, display_width, listed, shortened
+from plurilabel._core.words import display_width, listed, shortened
 from plurilabel.evaluation._report._findings import Findings
-from plurilabel.evaluation._report._tables import Array, MeasureTable
-from plurilabel.metrics import get_measure
+from plurilabel.evaluation._report._tables import Array
 
 SERIES = 7  # learners with a color of their own; the others are gray
 QUALITY = ("average_precision", "f1", "micro_f1", "accuracy", "hamming_loss")
-AGAINST_K = ("hamming_loss", "f1", "ranking_loss", "average_precision")
-CURVES = ("hamming_loss", "f1", "subset_accuracy")
 MOST_POINTS, RECALL_SERIES = 400, 4  # labels and learners in the chart of recall
 MOST_LABELS, MOST_LEARNERS = 30, 12  # in the table of labels
 
@@ -31,7 +27,7 @@ Ends = tuple[float, float]
 
 
 class Mark(NamedTuple):
-    """A path, a text (it has an anchor) or a dot (its text shows under the pointer)."""
+    """A path; a text, which has an anchor; or a dot, whose text is shown on hover."""
 
     style: str
     path: str = ""
@@ -42,11 +38,10 @@ class Mark(NamedTuple):
 
 
 class Chart:
-    """A drawing of 420 by 280 pixels with axes, and marks at coordinates of the data.
+    """A drawing of 420 by 280 pixels with axes, and marks at data coordinates.
 
-    ``says`` is for readers who cannot see the drawing; ``x`` and ``y`` are the ends of the axes,
-    and ``labels`` their titles. Ticks have a place in pixels and a text, series of the ``legend``
-    a class and a name.
+    ``says`` describes it for screen readers; ``x`` and ``y`` are the ends of the axes and
+    ``labels`` their titles. Ticks are (pixel, text), entries of the ``legend`` (class, name).
     """
 
     left, right, top, bottom = 44, 408, 30, 238
@@ -74,12 +69,12 @@ class Chart:
         return self.bottom - (y - self.y0) / (self.y1 - self.y0) * (self.bottom - self.top)
 
     def points(self, xs: ArrayLike, ys: ArrayLike) -> list[tuple[float, float]]:
-        """Where points of the data lie in the drawing; NaN where a value is missing."""
+        """Pixels of data points; NaN where a value is missing."""
         x, y = np.asarray(xs, dtype=float), np.asarray(ys, dtype=float)
         return list(zip(self._px(np.log10(x) if self.log_x else x), self._py(y)))
 
     def line(self, xs: ArrayLike, ys: ArrayLike, style: str) -> None:
-        """A line through the points; broken where a value is missing."""
+        """Draw a line, interrupted where a value is missing."""
         path, pen = "", "M"
         for px, py in self.points(xs, ys):
             is_known = np.isfinite(py)
@@ -89,23 +84,23 @@ class Chart:
             self.marks.append(Mark(f"line {style}", path))
 
     def series(self, xs: ArrayLike, ys: ArrayLike, style: str, name: str) -> None:
-        """A line with an entry in the legend."""
+        """Draw a line with an entry in the legend."""
         self.line(xs, ys, style)
         self.legend.append((style, name))
 
     def dots(self, xs: ArrayLike, ys: ArrayLike, style: str, titles: Sequence[str]) -> None:
-        """Marks with a text each that shows under the pointer."""
+        """Draw points, each with a text shown on hover."""
         for (px, py), title in zip(self.points(xs, ys), titles):
             self.marks.append(Mark(f"dot {style}", x=px, y=py, text=title))
 
     def cloud(self, xs: ArrayLike, ys: ArrayLike, style: str) -> None:
-        """Many small points in one path: a line of no length has a round cap."""
+        """Draw many small points in one path: lines of length 0 with round caps."""
         points = [f"M{px:.0f} {py:.0f}h0" for px, py in self.points(xs, ys) if np.isfinite(py)]
         if points:
             self.marks.append(Mark(f"cloud {style}", "".join(points)))
 
     def names(self, xs: ArrayLike, ys: ArrayLike, names: Sequence[str]) -> None:
-        """Names beside points, the first ones first; one that finds no free place is left out."""
+        """Write names next to points, in this order, wherever there is room."""
         points = self.points(xs, ys)
         taken = [(px - 5, py - 5, px + 5, py + 5) for px, py in points]
         for (px, py), name in zip(points, names):
@@ -124,88 +119,16 @@ class Chart:
                     break
 
 
+# the charts of a comparison -------------------------------------------------------------------
+
+
 def charts(findings: Findings, dataset: str) -> list[Chart]:
     """All charts of a dataset."""
-    drawn = (against_k, time_against_quality, frequency_against_recall, threshold_curves)
-    return [chart for draw in drawn for chart in draw(findings, dataset)]
-
-
-def against_k(findings: Findings, dataset: str) -> list[Chart]:
-    """Measures against the number of neighbours, where learners differ in nothing else."""
-    found = []
-    groups = neighbour_groups(findings.results.plan["learners"])
-    tables = [findings.tables[m] for m in AGAINST_K if m in findings.tables]
-    for t in tables or findings.headlines[:4]:
-        lines = _lines_of_k(findings, t, dataset, groups)
-        if not lines:
-            continue
-        ks, values = (np.concatenate(part) for part in zip(*lines.values()))
-        wide = max(ks) > 20 * min(ks)
-        chart = Chart(
-            f"{capital(t.title)} against k",
-            f"{t.title} on {dataset} against the number of neighbours",
-            (min(ks) / 1.1, max(ks) * 1.1) if wide else padded(ks, 0.03),
-            padded(values),
-            ("number of neighbours", f"{t.title} {t.arrow}"),
-            log_x=wide,
-        )
-        for place, (name, (xs, ys)) in enumerate(lines.items()):
-            chart.series(xs, ys, series(place), name)
-            titles = [f"{name}, {k:g} neighbours: {v:.4f}" for k, v in zip(xs, ys)]
-            chart.dots(xs, ys, series(place), titles)
-        found.append(chart)
-    return found
-
-
-def _lines_of_k(
-    findings: Findings, t: MeasureTable, dataset: str, groups: dict[str, list[tuple[float, str]]]
-) -> dict[str, tuple[Any, ...]]:
-    """Values of k and of the measure, for each group with several that are known."""
-    i = findings.results.datasets.index(dataset)
-    lines = {}
-    for name, group in groups.items():
-        points = [(k, t.means[i, findings.results.learners.index(one)]) for k, one in group]
-        known = [point for point in points if np.isfinite(point[1])]
-        if len(known) > 1:
-            lines[name] = tuple(zip(*known))
-    return lines
-
-
-def neighbour_groups(learners: Mapping[str, Any]) -> dict[str, list[tuple[float, str]]]:
-    """Learners that differ in n_neighbors only: title to (k, learner), by k."""
-    found: dict[str, list[tuple[float, str]]] = {}
-    for name, about in learners.items():
-        k: list[float] = []
-        rest = _without_k({key: about.get(key) for key in ("class", "parameters")}, k)
-        if len(k) == 1:
-            key = json.dumps(rest, sort_keys=True, default=str)
-            found.setdefault(key, []).append((k[0], name))
-    groups: dict[str, list[tuple[float, str]]] = {}
-    for group in found.values():
-        if len({k for k, _ in group}) > 1:
-            first = min(group)[1]
-            kind = str(learners[first].get("class", "")).rpartition(".")[2] or first
-            groups[kind if kind not in groups else f"{kind}, as {first}"] = sorted(group)
-    return groups
-
-
-def _without_k(about: Any, found: list[float]) -> Any:
-    """Nested parameters without any n_neighbors, which are added to ``found``."""
-    if isinstance(about, list):
-        return [_without_k(value, found) for value in about]
-    if not isinstance(about, dict):
-        return about
-    rest = {}
-    for key, value in about.items():
-        if key.split("__")[-1] == "n_neighbors" and isinstance(value, int | float):
-            found.append(float(value))
-        else:
-            rest[key] = _without_k(value, found)
-    return rest
+    return time_against_quality(findings, dataset) + frequency_against_recall(findings, dataset)
 
 
 def time_against_quality(findings: Findings, dataset: str) -> list[Chart]:
-    """Seconds of training and prediction against a measure; a line joins the best trade-offs."""
+    """Quality against time; a line joins the best trade-offs."""
     tables = [findings.tables[m] for m in QUALITY if m in findings.tables] or findings.headlines
     if not tables:
         return []
@@ -216,38 +139,33 @@ def time_against_quality(findings: Findings, dataset: str) -> list[Chart]:
         return []
     low, high = seconds[shown].min(), seconds[shown].max()
     chart = Chart(
-        "Time against quality",
+        "Quality and time",
         f"{t.title} on {dataset} against time",
         (low / 1.5, high * (2.5 if high / low > 3 else 1.6)),
         padded(quality[shown], 0.1),
-        ("seconds to train and predict, one fold", f"{t.title} {t.arrow}"),
+        ("seconds to train and predict, per fold", f"{t.title} {t.arrow}"),
         log_x=True,
     )
-    front = _front(shown, seconds, -quality if t.greater_is_better else quality)
-    chart.line(seconds[front], quality[front], "front")
-    wanted = front + [j for j in shown if j not in front]
-    for j in shown:
-        title = f"{names[j]}: {quality[j]:.4f} in {seconds[j]:.3g} s"
-        chart.dots([seconds[j]], [quality[j]], series(findings.learners.index(names[j])), [title])
-    chart.names(seconds[wanted], quality[wanted], [shortened(names[j], 24) for j in wanted])
-    chart.caption = f"{names[front[0]]} is both the fastest and the best."
-    if len(front) > 1:
-        joined = listed([names[j] for j in front], 5)
-        chart.caption = f"The line joins the learners that no other beats in both: {joined}."
-    return [chart]
-
-
-def _front(shown: list[int], seconds: Array, losses: Array) -> list[int]:
-    """Learners that no other beats in both time and quality, the fastest first."""
+    losses = -quality if t.greater_is_better else quality
     front: list[int] = []
     for j in sorted(shown, key=lambda j: (seconds[j], losses[j])):
         if not front or losses[j] < losses[front[-1]]:
             front.append(j)
-    return front
+    chart.line(seconds[front], quality[front], "front")
+    for j in shown:
+        title = f"{names[j]}: {quality[j]:.4f} in {seconds[j]:.3g} s"
+        chart.dots([seconds[j]], [quality[j]], series(findings.learners.index(names[j])), [title])
+    wanted = front + [j for j in shown if j not in front]
+    chart.names(seconds[wanted], quality[wanted], [shortened(names[j], 24) for j in wanted])
+    chart.caption = f"{names[front[0]]} is both the fastest and the best."
+    if len(front) > 1:
+        joined = listed([names[j] for j in front], 5)
+        chart.caption = f"No other learner is both faster and better than those joined: {joined}."
+    return [chart]
 
 
 def frequency_against_recall(findings: Findings, dataset: str) -> list[Chart]:
-    """Recall of each label against its frequency, with means over labels of like frequency."""
+    """Recall of each label against its frequency, with means over labels of similar frequency."""
     counts = findings.results.plan["datasets"][dataset].get("label_counts")
     learners = [n for n in findings.learners if (dataset, n) in findings.pooled][:RECALL_SERIES]
     frequency = np.asarray(counts or (), dtype=np.float64)
@@ -258,7 +176,7 @@ def frequency_against_recall(findings: Findings, dataset: str) -> list[Chart]:
     at = np.linspace(0, len(present) - 1, MOST_POINTS).astype(int)
     drawn = present[at] if len(present) > MOST_POINTS else present
     chart = Chart(
-        "Label frequency against recall",
+        "Recall by label frequency",
         f"Recall of the labels of {dataset} against their frequency",
         (frequency[present[0]] / 1.15, frequency[present[-1]] * 1.15),
         (-0.02, 1.02),
@@ -272,65 +190,13 @@ def frequency_against_recall(findings: Findings, dataset: str) -> list[Chart]:
             recall = pooled["tp"] / (pooled["tp"] + pooled["fn"])
         style = series(findings.learners.index(learner))
         chart.cloud(frequency[drawn], recall[drawn], style)
-        chart.series(*_means_of(runs, frequency, recall), style, learner)
-    means = "; lines are means over labels of about equal frequency" if runs else ""
-    some = f"; {len(drawn)} of {len(present):,} labels are drawn"
+        known = [of for run in runs if len(of := run[np.isfinite(recall[run])])]
+        xs = [np.exp(np.log(frequency[run]).mean()) for run in known]
+        chart.series(xs, [recall[run].mean() for run in known], style, learner)
+    means = "; lines are means over labels of similar frequency" if runs else ""
+    some = f"; {len(drawn)} of {len(present):,} labels are shown"
     chart.caption = f"Each point is a label{means}{some if len(drawn) < len(present) else ''}."
     return [chart]
-
-
-def _means_of(runs: Sequence[Any], frequency: Array, recall: Array) -> tuple[Any, Any]:
-    """Geometric mean of the frequency and mean recall, of each run of labels with a recall."""
-    known = [of for run in runs if len(of := run[np.isfinite(recall[run])])]
-    xs = [np.exp(np.log(frequency[run]).mean()) for run in known]
-    return xs, [recall[run].mean() for run in known]
-
-
-def threshold_curves(findings: Findings, dataset: str) -> list[Chart]:
-    """Measures against the cut, mean over splits; probabilities apart from other scores."""
-    kinds: dict[str, dict[str, dict[str, Array]]] = {"probabilities": {}, "other scores": {}}
-    for name in findings.learners[:SERIES]:
-        if curve := _mean_curve(findings, dataset, name):
-            is_share = np.allclose(curve["cut"][[0, -1]], (0, 1), atol=1e-9)
-            kinds["probabilities" if is_share else "other scores"][name] = curve
-    found = []
-    for kind, curves in kinds.items():
-        for measure in CURVES:
-            drawn = {n: c for n, c in curves.items() if np.isfinite(c.get(measure, np.nan)).any()}
-            if not drawn:
-                continue
-            cuts = np.concatenate([curve["cut"] for curve in drawn.values()])
-            title = get_measure(measure).title
-            chart = Chart(
-                f"{capital(title)} against the cut ({kind})",
-                f"{title} on {dataset} against the cut of {kind}",
-                (cuts.min(), cuts.max()),
-                padded(np.concatenate([curve[measure] for curve in drawn.values()])),
-                ("cut: labels with a higher score are predicted", title),
-            )
-            for name, curve in drawn.items():
-                style = series(findings.learners.index(name))
-                chart.series(curve["cut"], curve[measure], style, name)
-            found.append(chart)
-    return found
-
-
-def _mean_curve(findings: Findings, dataset: str, learner: str) -> dict[str, Array]:
-    """Mean of the curves of several splits, on one grid of cuts."""
-    curves = [
-        {name: np.array(values, dtype=np.float64) for name, values in curve.items()}
-        for cell in findings.finished.get((dataset, learner), ())
-        if (curve := cell.get("threshold_curve"))
-    ]
-    if not curves:
-        return {}
-    low, high = min(c["cut"][0] for c in curves), max(c["cut"][-1] for c in curves)
-    grid = np.linspace(low, high, len(curves[0]["cut"]))
-    return {"cut": grid} | {
-        measure: np.mean([np.interp(grid, c["cut"], c[measure]) for c in curves], axis=0)
-        for measure in CURVES
-        if all(measure in curve for curve in curves)
-    }
 
 
 def label_scores(findings: Findings, dataset: str) -> dict[str, Any] | None:
@@ -353,13 +219,16 @@ def label_f1(pooled: Mapping[str, Array]) -> Array:
 
 
 def shown_labels(counts: Array, most: int = MOST_LABELS) -> NDArray[np.intp]:
-    """Labels by frequency, the most frequent first; of many, some at even distances."""
+    """Labels by frequency, the most frequent first; some of them if there are many."""
     order = np.argsort(-counts, kind="stable")
     return order if len(order) <= most else order[evenly(len(order), most)]
 
 
+# axes and texts -------------------------------------------------------------------------------
+
+
 def evenly(n: int, most: int) -> NDArray[np.intp]:
-    """Indices of ``most`` of n items, at even distances."""
+    """Evenly spaced indices of n items."""
     return np.linspace(0, n - 1, most).round().astype(int)
 
 
@@ -367,8 +236,7 @@ _NARROW, _BROAD = set("iljtfrI.,:;'|!()[] "), set("MWmw@%—")
 
 
 def text_width(text: str) -> float:
-    """About the pixels of a text in a drawing, at the largest size that the page gives it."""
-    # Whoever opens the page has another font; this is on the safe side of the usual ones.
+    """Approximate width of a text in pixels, on the safe side for the usual fonts."""
     widths = (
         14.0 if display_width(c) == 2 else 4.7 if c in _NARROW else 12.0 if c in _BROAD
         else 9.8 if c.isupper() else 8.2
@@ -378,12 +246,12 @@ def text_width(text: str) -> float:
 
 
 def series(place: int) -> str:
-    """Class of the learner in this place of the order."""
+    """CSS class of the learner at this place of the order."""
     return f"s{place}" if place < SERIES else "other"
 
 
 def ticks(low: float, high: float, about: int = 5) -> list[tuple[float, str]]:
-    """Round numbers within an interval, and how to write them."""
+    """Round numbers within an interval, and their texts."""
     rough = (high - low) / about
     power = 10 ** floor(log10(rough))
     step = next(power * m for m in (1, 2, 2.5, 5, 10) if power * m >= rough * 0.999)
@@ -393,7 +261,7 @@ def ticks(low: float, high: float, about: int = 5) -> list[tuple[float, str]]:
 
 
 def log_ticks(low: float, high: float) -> list[tuple[float, str]]:
-    """Powers of ten between two exponents, with 2 and 5 where these are few."""
+    """Powers of ten between two exponents, with numbers in between if these are few."""
     several = high - low >= 2
     steps = (1,) if several else (1, 2, 5) if high - low >= 0.6 else (1, 1.5, 2, 3, 4, 5, 6, 8)
     every = ceil((high - low) / 7) if several else 1

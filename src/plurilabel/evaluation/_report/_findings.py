@@ -8,24 +8,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from plurilabel._core.words import capital, counted, listed, shortened
+from plurilabel._core.words import counted, listed, shortened
+from plurilabel.evaluation import _critical_difference as diagrams
 from plurilabel.evaluation._compare._results import Results
 from plurilabel.evaluation._friedman import Friedman, friedman
-from plurilabel.evaluation._nemenyi import (
-    CriticalDifferenceDiagram,
-    Nemenyi,
-    critical_difference_diagram,
-    nemenyi,
-)
-from plurilabel.evaluation._pairs import Comparisons, wilcoxon
+from plurilabel.evaluation._pairs import Comparisons, Nemenyi, nemenyi, wilcoxon
+from plurilabel.evaluation._report import _tables
 from plurilabel.evaluation._report._about import about
-from plurilabel.evaluation._report._tables import (
-    ALPHA,
-    Array,
-    MeasureTable,
-    fold_ratios,
-    measure_tables,
-)
+from plurilabel.evaluation._report._tables import ALPHA, Array, MeasureTable
 from plurilabel.metrics import get_measure
 
 # the measures of the overview, the plots and the tests
@@ -34,8 +24,7 @@ HEADLINES = (
     "average_precision", "macro_auc",
 )  # fmt: skip
 FAMILIES = ("Label sets, by instance", "Label sets, by label", "Rankings of the labels")
-FEWEST_DATASETS = 5
-"""With fewer, ranks over datasets say nothing: even Wilcoxon's smallest p of four is 0.125."""
+FEWEST_DATASETS = 5  # tests over fewer say nothing: with four, Wilcoxon's p is at least 0.125
 FEW_FOLDS = 5
 
 
@@ -44,17 +33,17 @@ class Value(NamedTuple):
 
     text: str
     best: bool = False
-    mark: str | None = None  # "≈": not significantly worse than the best; None: no marks here
+    mark: str | None = None  # "≈": not significantly worse than the best; None: not tested
     deviation: str = ""
-    folds: str = ""  # how many there are where some are missing
+    folds: str = ""  # how many there are, if some are missing
 
 
 Rows = list[tuple[str, list[Value]]]
-Texts = dict[str, list[list[Value]]]  # the cells by measure, dataset and learner
+Texts = dict[str, list[list[Value]]]  # cells by measure, dataset and learner
 
 
 class ResultTable(NamedTuple):
-    """One measure by learners and datasets; or, of a single dataset, by learners and measures."""
+    """A measure by learners and datasets; or, for a single dataset, learners by measures."""
 
     name: str
     title: str
@@ -65,10 +54,10 @@ class ResultTable(NamedTuple):
 
 
 class OverDatasets(NamedTuple):
-    """The tests of one measure over the datasets, and what they say."""
+    """The tests of one measure over the datasets, and sentences about them."""
 
     title: str
-    diagram: CriticalDifferenceDiagram
+    diagram: diagrams.CriticalDifferenceDiagram
     friedman: Friedman
     nemenyi: Nemenyi
     wilcoxon: Comparisons
@@ -80,20 +69,20 @@ class OverDatasets(NamedTuple):
 
 
 class Findings:
-    """Everything that a report is made of, computed once.
+    """Everything a report is made of, computed once.
 
-    ``headlines`` are the measures of plots and overview; ``tested`` tells on which datasets folds
-    are tested. ``overall`` is the mean rank over the headline measures and datasets, a missing
-    result taking the last rank; ``order`` and ``learners`` are the learners by it, the best first.
+    ``headlines`` are the measures of plots and overview, and ``tested`` tells on which datasets
+    folds are tested. ``overall`` is the mean rank over headline measures and datasets, where a
+    missing result counts as the last; ``order`` and ``learners`` sort the learners by it.
     """
 
     def __init__(self, results: Results) -> None:
         self.results = results
-        tables = measure_tables(results)
+        tables = _tables.measure_tables(results)
         self.tables = {k: t for k, t in tables.items() if np.isfinite(t.means).any()}
         known = [self.tables[name] for name in HEADLINES if name in self.tables]
         self.headlines = known or list(self.tables.values())[:6]
-        self.tested = np.isfinite(fold_ratios(results))
+        self.tested = np.isfinite(_tables.fold_ratios(results))
         last = len(results.learners)
         ranks = np.concatenate([t.ranks for t in self.headlines] or [np.ones((1, last))])
         self.overall = np.where(np.isnan(ranks), last, ranks).mean(axis=0)
@@ -102,7 +91,7 @@ class Findings:
 
     @cached_property
     def tests(self) -> dict[str, OverDatasets]:
-        """Tests over the datasets, of the headline measures that allow them."""
+        """Tests over the datasets, for the headline measures that allow them."""
         found = {t.measure: _over_datasets(self.results, t) for t in self.headlines}
         return {name: tests for name, tests in found.items() if tests is not None}
 
@@ -133,27 +122,26 @@ class Findings:
             if of
         }
 
-
-def describe(findings: Findings) -> dict[str, Any]:
-    """The variables of the templates of all formats."""
-    values = {name: _values(table) for name, table in findings.tables.items()}
-    return about(findings.results, findings.learners) | {
-        "headline": headline(findings),
-        "overview": _overview(findings, values),
-        "is_complete": not any(np.isnan(t.ranks).any() for t in findings.headlines),
-        "notes": how_tested(findings),
-        "tests": list(findings.tests.values()),
-        "families": _families(findings, values),
-        "is_tested": findings.tested.any(),
-        "alpha": f"{ALPHA:g}",
-    }
+    def variables(self) -> dict[str, Any]:
+        """The variables of the templates of all formats."""
+        values = {name: _values(table) for name, table in self.tables.items()}
+        return about(self.results, self.learners) | {
+            "headline": headline(self),
+            "overview": _overview(self, values),
+            "is_complete": not any(np.isnan(t.ranks).any() for t in self.headlines),
+            "notes": how_tested(self),
+            "tests": list(self.tests.values()),
+            "families": _families(self, values),
+            "is_tested": self.tested.any(),
+            "alpha": f"{ALPHA:g}",
+        }
 
 
 # tables --------------------------------------------------------------------------------------
 
 
 def _values(t: MeasureTable) -> list[list[Value]]:
-    """The text of every cell, with three figures of a typical value; by dataset and learner."""
+    """The text of every cell, with three digits of a typical value, by dataset and learner."""
     typical = np.median(np.abs(t.means[np.isfinite(t.means)])) or 1.0
     limits = {1: 100, 2: 10, 3: 0.05, 4: 0.005, 5: 0}
     digits = next(digits for digits, limit in limits.items() if typical >= limit)
@@ -190,7 +178,7 @@ def _overview(findings: Findings, values: Texts) -> tuple[list[str], Rows]:
         cells = [values[t.measure][0][j] if is_single else _rank(t, j) for t in shown]
         times = findings.seconds[:, j][np.isfinite(findings.seconds[:, j])]
         time = times.mean() if len(times) else 0.0
-        digits = max(0, 1 - int(np.floor(np.log10(time)))) if time > 0 else 0  # two figures
+        digits = max(0, 1 - int(np.floor(np.log10(time)))) if time > 0 else 0  # two digits
         seconds = f"{time:,.{digits}f}" if len(times) else "–"
         cells += [Value(f"{findings.overall[j]:.2f}"), Value(seconds)]
         rows.append((findings.results.learners[j], [c._replace(deviation="") for c in cells]))
@@ -202,7 +190,7 @@ def _head(t: MeasureTable) -> str:
 
 
 def _families(findings: Findings, values: Texts) -> dict[str, list[ResultTable]]:
-    """The tables, by what their measures look at; for a single dataset one of each family."""
+    """Tables by family of measures: one per measure, or for a single dataset one per family."""
     results = findings.results
     grouped: dict[str, list[MeasureTable]] = {family: [] for family in FAMILIES}
     for name, table in findings.tables.items():
@@ -234,7 +222,7 @@ def _by_dataset(findings: Findings, t: MeasureTable, values: list[list[Value]]) 
 
 
 def _over_datasets(results: Results, t: MeasureTable) -> OverDatasets | None:
-    """Friedman's, Nemenyi's and Wilcoxon's tests; None where there is too little for them."""
+    """Friedman's, Nemenyi's and Wilcoxon's tests; None if there are too few results."""
     datasets = np.asarray(np.isfinite(t.ranks).any(axis=1))
     learners = np.isfinite(t.average_ranks)
     if datasets.sum() < FEWEST_DATASETS or learners.sum() < 2:
@@ -244,8 +232,8 @@ def _over_datasets(results: Results, t: MeasureTable) -> OverDatasets | None:
     n = nemenyi(values, greater_is_better=t.greater_is_better, names=names, alpha=ALPHA)
     w = wilcoxon(values, greater_is_better=t.greater_is_better, names=names)
     absent = {
-        "no learner has a result": list(compress(results.datasets, ~datasets)),
-        "without a result on some dataset or fold": list(compress(results.learners, ~learners)),
+        "no results": list(compress(results.datasets, ~datasets)),
+        "results missing for some dataset or fold": list(compress(results.learners, ~learners)),
     }
     left_out = [f"{listed(who, 6)} ({why})" for why, who in absent.items() if who]
     (N, k), cd = values.shape, f"{n.critical_difference:.2f}"
@@ -254,9 +242,12 @@ def _over_datasets(results: Results, t: MeasureTable) -> OverDatasets | None:
     statistic = f"{f.f:.2f}".replace("inf", "∞")
     order = np.argsort(n.average_ranks, kind="stable")
     short = [shortened(name, 28) for name in names]
-    diagram = critical_difference_diagram(n.average_ranks, short, n.critical_difference)
     return OverDatasets(
-        t.title, diagram, f, n, w,
+        t.title,
+        diagrams.critical_difference_diagram(n.average_ranks, short, n.critical_difference),
+        f,
+        n,
+        w,
         ranks=", ".join(f"{names[j]} {n.average_ranks[j]:.2f}" for j in order),
         summary=f"Friedman {p}, critical difference {cd}",
         sentence=f"{found}: Friedman test of {counted(k, 'learner')} on {counted(N, 'dataset')}, "
@@ -264,47 +255,46 @@ def _over_datasets(results: Results, t: MeasureTable) -> OverDatasets | None:
         f"({'Iman-Davenport' if f.exact_pvalue is None else 'exact'}). "
         f"Nemenyi's critical difference is {cd}.",
         pairs=_pairs_sentence(w),
-        left_out=f"Left out of the ranks: {'; '.join(left_out)}." if left_out else "",
-    )  # fmt: skip
+        left_out=f"Not ranked: {'; '.join(left_out)}." if left_out else "",
+    )
 
 
 def _pairs_sentence(w: Comparisons) -> str:
-    """What Wilcoxon's tests of the pairs found."""
-    said, pairs = "Wilcoxon's signed-rank test with Holm's correction", len(w.pairs)
+    """The significant pairs of Wilcoxon's test."""
+    test, pairs = (
+        "Wilcoxon's signed-rank test with Holm's correction",
+        counted(len(w.pairs), "pair"),
+    )
     order = np.argsort(w.pvalues, kind="stable")
     better = []
     for i in order[w.adjusted[order] <= ALPHA]:
         a, b = w.pairs[i] if w.better[i] == w.pairs[i][0] else w.pairs[i][::-1]
         better.append(f"{w.names[a]} > {w.names[b]}")
     if not better:
-        return f"{said} shows no difference in any of the {counted(pairs, 'pair')}."
+        return f"{test} finds no significant difference among {pairs}."
     more = f"; and {len(better) - 12} more" if len(better) > 12 else ""
-    found = f"{len(better)} of {counted(pairs, 'pair')}: {'; '.join(better[:12])}{more}"
-    return f"{said} shows a difference in {found}."
+    found = f"{len(better)} of {pairs}: {'; '.join(better[:12])}{more}"
+    return f"{test} finds a significant difference in {found}."
 
 
 # sentences -------------------------------------------------------------------------------------
 
 
 def headline(findings: Findings) -> str:
-    """The first sentence: who is best in what."""
+    """The first sentences: which learner is best in which measures."""
     results = findings.results
     if not findings.tables:
         return "No learner has a result."
     if len(results.learners) == 1:
         who, where = results.learners[0], listed(results.datasets, 4)
         return f"{who} on {where}; there is no other learner to compare with."
-    if len(results.datasets) == 1:
-        return _named(findings, _wins(findings, 0), f"On {results.datasets[0]},")
     if len(results.datasets) >= FEWEST_DATASETS:
-        where = f"By average rank over {counted(len(results.datasets), 'dataset')},"
-        return _named(findings, _wins(findings, None), where)
-    places = enumerate(results.datasets)
-    said = [_numbered(findings, _wins(findings, i), f"on {name},") for i, name in places]
-    return capital("; ".join(said)) + "."
+        return _leaders(findings, f"By average rank over {len(results.datasets)} datasets", None)
+    names = enumerate(results.datasets)
+    return " ".join(_leaders(findings, f"On {name}", i) for i, name in names)
 
 
-def _wins(findings: Findings, dataset: int | None) -> dict[str, list[str]]:
+def _leaders(findings: Findings, where: str, dataset: int | None) -> str:
     """The headline measures that each learner leads, on a dataset or by average rank."""
     wins: dict[str, list[str]] = {}
     for t in findings.headlines:
@@ -316,33 +306,16 @@ def _wins(findings: Findings, dataset: int | None) -> dict[str, list[str]]:
             leads = t.best[dataset]
         for j in np.flatnonzero(leads):
             wins.setdefault(findings.results.learners[j], []).append(t.title)
+    if not wins:
+        return f"{where}, no two learners have results in every fold, so none is the best."
     order = sorted(wins, key=lambda name: (-len(wins[name]), findings.learners.index(name)))
-    return {name: wins[name] for name in order}
-
-
-def _named(findings: Findings, wins: dict[str, list[str]], where: str) -> str:
-    """Who is best, with the measures by name."""
-    if not wins:
-        return "No two learners have results in every fold, so none can be called the best."
+    first, *others = order
     total = len(findings.headlines)
-    (first, led), *others = wins.items()
-    if len(led) == total and total > 1:
-        said = f"{where} {first} is best in all {total} headline measures"
-        level = [name for name, _ in others]
-        return said + (f", tied with {listed(level, 3)} in some." if level else ".")
-    said = f"{where} {first} is best in {listed(led)}"
-    rest = [f"{name} in {listed(measures)}" for name, measures in others[:3]]
-    return "; ".join([said, *rest]) + "."
-
-
-def _numbered(findings: Findings, wins: dict[str, list[str]], where: str) -> str:
-    """Who is best, with the number of measures."""
-    if not wins:
-        return f"{where} none can be called the best"
-    total = counted(len(findings.headlines), "headline measure")
-    (first, led), *others = wins.items()
-    rest = [f"{name} in {len(measures)}" for name, measures in others[:2]]
-    return listed([f"{where} {first} is best in {len(led)} of {total}", *rest])
+    if len(wins[first]) == total and total > 1:
+        said = f"{where}, {first} is best in all {total} headline measures"
+        return said + (f", tied with {listed(others, 3)} in some." if others else ".")
+    rest = [f"{name} in {listed(wins[name])}" for name in others[:3]]
+    return "; ".join([f"{where}, {first} is best in {listed(wins[first])}", *rest]) + "."
 
 
 def how_tested(findings: Findings) -> list[str]:
@@ -352,27 +325,27 @@ def how_tested(findings: Findings) -> list[str]:
         return []
     if tested.any():
         said = [
-            "Bold marks the best of each column, ≈ those that are not significantly worse: by the "
-            "corrected resampled t-test of Nadeau and Bengio against the best, over the folds of "
-            f"the dataset, with Holm's correction for the number of learners, at {ALPHA:g}."
+            "Bold marks the best value of each column, ≈ values that are not significantly worse "
+            "(Nadeau and Bengio's corrected resampled t-test against the best over the folds of "
+            f"the dataset, with Holm's correction, at {ALPHA:g})."
         ]
         splits = np.concatenate([t.splits[tested] for t in findings.tables.values()])
         fewest = int(splits[splits > 0].min(initial=FEW_FOLDS))
         if fewest < FEW_FOLDS:
             folds = counted(fewest, "fold")
-            said.append(f"With {folds}, only large differences are found; ten would find more.")
+            said.append(f"With {folds}, only large differences are significant; use ten.")
         if not tested.all():
             names = listed(list(compress(results.datasets, ~tested)), 6)
-            said.append(f"Nothing is tested on {names}: there is a single split.")
+            said.append(f"Results on {names} are not tested, because there is only one split.")
     else:
         said = [
-            "Bold marks the best of each column.",
-            "There is a single split of each dataset, so nothing is tested: small differences may "
-            "be due to chance. Cross-validation (--cv 10) can tell.",
+            "Bold marks the best value of each column.",
+            "With one split per dataset, differences are not tested, and small ones may be due to "
+            "chance. Use cross-validation (--cv 10) to test them.",
         ]
     if (n := len(results.datasets)) < FEWEST_DATASETS:
         said.append(
-            f"Tests over datasets (Friedman, Nemenyi, Wilcoxon) take at least {FEWEST_DATASETS} "
+            f"Tests over datasets (Friedman, Nemenyi, Wilcoxon) need at least {FEWEST_DATASETS} "
             f"datasets; this comparison has {n}."
         )
     return said

@@ -1,4 +1,4 @@
-"""A page for reviewing doubtful labels."""
+"""A page for reviewing labels that are probably wrong."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ def write_issues_report(
     top: int = 500,
     title: str = "Labels to check",
 ) -> Path:
-    """Write a page for reviewing doubtful labels, the worst first.
+    """Write a page for reviewing labels that are probably wrong, worst first.
 
-    Each line has the instance, the label, what seems wrong, and the evidence. Each can be marked
-    as right or wrong; a button saves the decisions as a CSV file. The page is self-contained.
-    Needs jinja2 (``pip install 'plurilabel[cli]'``).
+    Each row shows the instance, the label, the issue and the evidence, and can be marked as right
+    or wrong; a button saves the decisions as a CSV file. The page is self-contained. Needs jinja2
+    (``pip install 'plurilabel[cli]'``).
 
     Parameters
     ----------
     issues : LabelIssues
-        Of :func:`~plurilabel.inspection.find_label_issues`.
+        From :func:`~plurilabel.inspection.find_label_issues`.
     path : path
-        The file to write; folders are created if needed.
+        File to write; folders are created if needed.
     instances : sequence of n texts, optional
-        Shown for each instance, such as a title or the text; by default only the row number.
+        Text to show for each instance; by default only its row number is shown.
     top : int, default=500
-        How many issues are shown at most.
+        Maximum number of issues to show.
     title : str
 
     Returns
@@ -60,8 +60,7 @@ def write_issues_report(
     """
     n, q = issues.shape
     if instances is not None and len(instances) != n:
-        got = len(instances)
-        raise ValueError(f"instances must have {n} entries, one for each row, got {got}")
+        raise ValueError(f"instances must have {n} entries, one per row, got {len(instances)}")
     check_count(top, "top")
     lines = [
         {
@@ -80,17 +79,17 @@ def write_issues_report(
     most = [l for l in np.argsort(-counts, kind="stable")[:50].tolist() if counts[l]]
     shown = {
         "title": title,
-        "headline": f"{counted(len(issues), 'label')} of {n * q:,} should be looked at.",
+        "headline": f"{counted(len(issues), 'label')} of {n * q:,} should be checked.",
         "facts": [
             ("instances", f"{n:,}"),
             ("labels", f"{q:,}"),
-            ("seem wrong", f"{int(issues.given.sum()):,}"),
-            ("seem to be missing", f"{int((~issues.given).sum()):,}"),
+            ("probably wrong", f"{int(issues.given.sum()):,}"),
+            ("probably missing", f"{int((~issues.given).sum()):,}"),
         ],
         "lines": lines,
         "hidden": len(issues) - len(lines),
         "texts": instances is not None,
-        "neighbours": None if issues.agreeing is None else issues.n_neighbors,
+        "neighbors": None if issues.agreeing is None else issues.n_neighbors,
         "by_label": [
             (issues.label_names[l], [f"{wrong[l]:,}", f"{counts[l] - wrong[l]:,}"]) for l in most
         ],

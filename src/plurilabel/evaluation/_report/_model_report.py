@@ -1,4 +1,4 @@
-"""A page about one model: measures, labels, curves, and the rows that it gets wrong."""
+"""A page about one model: measures, labels, curves, and the rows with the most errors."""
 
 from __future__ import annotations
 
@@ -8,19 +8,20 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.metrics import precision_recall_curve
 
 from plurilabel._core.base import names_or_default
 from plurilabel._core.blocks import dense
 from plurilabel._core.compat import versions
 from plurilabel._core.unknown import known_part
 from plurilabel._core.words import capital, shortened
-from plurilabel.evaluation._report._charts import Chart
+from plurilabel.evaluation._report._charts import Chart, evenly
 from plurilabel.evaluation._report._report import write_html
 from plurilabel.metrics import evaluate, get_measure, per_label
 
 HEADLINES = ("micro_f1", "macro_f1", "subset_accuracy", "hamming_loss", "average_precision")
 BINS = 10
-MOST_ROWS, MOST_LABELS, MOST_NAMED = 50, 2000, 12  # in the tables, and beside dots
+MOST_ROWS, MOST_LABELS, MOST_NAMED = 50, 2000, 12  # in the tables, and next to dots
 
 
 def write_model_report(
@@ -36,30 +37,29 @@ def write_model_report(
     facts: Sequence[tuple[str, str]] = (),
     command: str = "",
 ) -> Path:
-    """Write a page about the predictions of a model: all measures, labels, curves, worst rows.
+    """Write a page about the predictions of a model: measures, labels, curves, worst rows.
 
-    The page is self-contained, and the table of labels can be sorted. Needs jinja2
-    (``pip install 'plurilabel[cli]'``).
+    The page is self-contained. Needs jinja2 (``pip install 'plurilabel[cli]'``).
 
     Parameters
     ----------
     path : path
-        The file to write; folders are created if needed.
+        File to write; folders are created if needed.
     Y_true : 0/1 matrix of shape (n, q), dense, sparse or a data frame; NaN for unknown labels
     scores : matrix of shape (n, q), or None
-        The output of ``predict_proba`` or ``decision_function``.
+        Output of ``predict_proba`` or ``decision_function``.
     labels : 0/1 matrix of shape (n, q)
-        The output of ``predict``.
+        Output of ``predict``.
     label_names : sequence of str, default=None
     instances : sequence of n texts, default=None
-        Shown for the rows with the most wrong labels; by default only their numbers.
+        Text to show for the rows with the most errors; by default only their numbers are shown.
     rows : sequence of n int, default=None
-        Numbers of the rows, by default from 0.
+        Row numbers, by default from 0.
     title : str
-    facts : sequence of (word, value), default=()
+    facts : sequence of (name, value), default=()
         Shown at the top.
     command : str, default=""
-        How to make the page again.
+        Command that creates the page.
 
     Returns
     -------
@@ -67,7 +67,7 @@ def write_model_report(
 
     Examples
     --------
-    >>> import pathlib, tempfile
+    >>> import tempfile
     >>> from plurilabel.evaluation import write_model_report
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     page = write_model_report(
@@ -87,19 +87,25 @@ def write_model_report(
         if given is not None and len(given) != len(Y):
             raise ValueError(f"{name} must have {len(Y)} entries, got {len(given)}")
     S = None if scores is None else dense(scores)
+    best = [(get_measure(name).title, measures[name]) for name in HEADLINES if name in measures]
+    families: dict[str, list[Any]] = {}
+    for name, value in measures.items():
+        one = get_measure(name)
+        row = (f"{capital(one.title)} {'↓↑'[one.greater_is_better]}", [f"{value:.4f}"])
+        families.setdefault(capital(one.family), []).append(row)
     shown = {
         "title": title,
-        "headline": _headline(measures),
+        "headline": capital(", ".join(f"{title} {value:.3f}" for title, value in best)) + ".",
         "facts": [*facts, ("rows", f"{len(Y):,}"), ("labels", f"{len(names):,}")],
         "note": measures.note,
-        "measures": _by_family(measures),
+        "measures": list(families.items()),
         "columns": list(table),
         "by_label": [
             (names[j], [_cell(column[j]) for column in table.values()])
             for j in np.argsort(-table["positives"], kind="stable")[:MOST_LABELS]
         ],
         "hidden": max(0, len(names) - MOST_LABELS),
-        "charts": _charts(Y, S, known, table, names),
+        "charts": _charts(Y, S, known, table, np.array(names)),
         "worst": _worst(Y, Z, S, known, names, instances, rows),
         "command": command,
         "repeat": list(versions().items()),
@@ -108,54 +114,37 @@ def write_model_report(
     return write_html(path, "model", shown)
 
 
-def _headline(measures: Any) -> str:
-    found = [(get_measure(name).title, measures[name]) for name in HEADLINES if name in measures]
-    return capital(", ".join(f"{title} {value:.3f}" for title, value in found)) + "."
-
-
-def _by_family(measures: Any) -> list[tuple[str, list[Any]]]:
-    """Title and value of each measure, family by family."""
-    found: dict[str, list[Any]] = {}
-    for name, value in measures.items():
-        one = get_measure(name)
-        line = (f"{capital(one.title)} {'↓↑'[one.greater_is_better]}", [f"{value:.4f}"])
-        found.setdefault(capital(one.family), []).append(line)
-    return list(found.items())
-
-
 def _cell(value: Any) -> str:
     return f"{value:.3f}" if isinstance(value, float) else f"{value:,}"
 
 
 def _charts(Y: Any, S: Any, known: Any, table: Any, names: Any) -> list[Chart]:
-    """F1 against frequency; with scores, precision and recall; with probabilities, reliability."""
-    positives, f1 = table["positives"], table["f1"]
-    there = positives > 0
+    """F1 by frequency; with scores, precision and recall; with probabilities, reliability."""
     drawn = []
-    if there.any():
-        ends = (positives[there].min() / 1.3, positives[there].max() * 1.3)
+    there = np.flatnonzero(table["positives"] > 0)[:MOST_LABELS]
+    if len(there):
+        positives, f1, names = table["positives"][there], table["f1"][there], names[there]
+        ends = (positives.min() / 1.3, positives.max() * 1.3)
         chart = Chart(
             "Labels", "F1 of each label against its frequency", ends, (0, 1),
             ("rows with the label", "F1 ↑"), log_x=True,
         )  # fmt: skip
-        titles = [f"{name}: {value:.3f}" for name, value in zip(np.array(names)[there], f1[there])]
-        chart.dots(positives[there][:MOST_LABELS], f1[there][:MOST_LABELS], "s0", titles)
-        few = [shortened(name, 20) for name in np.array(names)[there][:MOST_NAMED]]
-        chart.names(positives[there][:MOST_NAMED], f1[there][:MOST_NAMED], few)
+        titles = [f"{name}: {value:.3f}" for name, value in zip(names, f1)]
+        chart.dots(positives, f1, "s0", titles)
+        few = [shortened(name, 20) for name in names[:MOST_NAMED]]
+        chart.names(positives[:MOST_NAMED], f1[:MOST_NAMED], few)
         drawn.append(chart)
     if S is None or not Y[known].any():
         return drawn
     y, s = Y[known], S[known]
-    order = np.argsort(-s, kind="stable")
-    hits, last = np.cumsum(y[order]), np.append(np.diff(s[order]) != 0, True)
-    precision, recall = (hits / np.arange(1, len(hits) + 1))[last], (hits / hits[-1])[last]
-    some = np.unique(np.linspace(0, len(recall) - 1, 200).astype(int))
+    precision, recall, _ = precision_recall_curve(y, s)
+    some = np.unique(evenly(len(recall), 200))
     chart = Chart(
         "Precision and recall", "Precision against recall of all labels together", (0, 1), (0, 1),
         ("recall ↑", "precision ↑"),
     )  # fmt: skip
     chart.line(recall[some], precision[some], "s0")
-    chart.caption = "All labels together, at every cut of the scores."
+    chart.caption = "All labels together, over all thresholds."
     drawn.append(chart)
     if s.min() >= 0 and s.max() <= 1:
         place = np.minimum((s * BINS).astype(int), BINS - 1)
@@ -163,8 +152,8 @@ def _charts(Y: Any, S: Any, known: Any, table: Any, names: Any) -> list[Chart]:
         full = count > 0
         said, seen = (np.bincount(place, part, BINS)[full] / count[full] for part in (s, y))
         chart = Chart(
-            "Reliability", "Share of labels that are there against their probability", (0, 1),
-            (0, 1), ("probability", "observed frequency"),
+            "Reliability", "Observed frequency of labels against predicted probability", (0, 1),
+            (0, 1), ("predicted probability", "observed frequency"),
         )  # fmt: skip
         chart.line([0, 1], [0, 1], "front")
         chart.line(said, seen, "s0")
@@ -178,7 +167,7 @@ def _charts(Y: Any, S: Any, known: Any, table: Any, names: Any) -> list[Chart]:
 def _worst(
     Y: Any, Z: Any, S: Any, known: Any, names: Any, instances: Any, numbers: Any
 ) -> list[dict[str, Any]]:
-    """The rows with the most wrong labels; of equal ones those with the surest mistakes."""
+    """The rows with the most errors; ties are broken by the most confident error."""
     wrong = (Y != Z) & known
     counts, sure = wrong.sum(axis=1), np.zeros(len(Y))
     if S is not None:

@@ -1,4 +1,4 @@
-"""Writing the report of a comparison: templates filled in, files replaced whole."""
+"""Write the report of a comparison from templates."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from plurilabel._core.records import write_atomic
 from plurilabel._core.words import capital, counted, listed, no_formula, shortened
 from plurilabel.evaluation._compare._results import Results
 from plurilabel.evaluation._report._charts import charts, label_scores
-from plurilabel.evaluation._report._findings import Findings, describe
+from plurilabel.evaluation._report._findings import Findings
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -40,13 +40,13 @@ _LONG_WORD = re.compile(r"[^\s\u200b-]{15,}")
 
 
 def breakable(text: str) -> str:
-    """The head of a column, which may break where code has a joint, and in very long words."""
+    """Allow line breaks after brackets and underscores, in camel case and in very long words."""
     joined = _CAMEL.sub("\u200b", text.translate(_JOINTS))
     return _LONG_WORD.sub(lambda found: "\u200b".join(re.findall(".{1,12}", found[0])), joined)
 
 
 FILTERS = {
-    # text in which nothing is markup; HTML is escaped by jinja2 itself
+    # escape everything that is markup; jinja2 itself escapes HTML
     "markdown": methodcaller("translate", str.maketrans(_MARKDOWN)),
     "latex": methodcaller("translate", str.maketrans(_LATEX)),
     "breakable": breakable,
@@ -66,30 +66,28 @@ def write_report(
 ) -> dict[str, Path]:
     """Write the results of a comparison as ``report.html``, ``.md``, ``.tex`` and ``.csv``.
 
-    The page is self-contained: which learner is best in which measure, tables that mark the best
-    and those not significantly worse, ranks and tests, plots, a description of the data, failures,
-    and how to reproduce the results. The LaTeX file has tables for ``\\input``; the CSV file one
-    line for each dataset, learner and measure. All but CSV need jinja2
+    The HTML page is self-contained: which learner is best in which measure, tables that mark the
+    best learners and those not significantly worse, ranks and tests, plots, descriptions of the
+    data, failures, and how to reproduce the results. The LaTeX file has tables for ``\\input``;
+    the CSV file has one row per dataset, learner and measure. All but CSV need jinja2
     (``pip install 'plurilabel[cli]'``).
 
-    Within a dataset with several folds, each learner is compared with the best by
+    On a dataset with several folds, each learner is compared with the best by
     :func:`~plurilabel.evaluation.corrected_resampled_t` with Holm's correction, at 0.05. With five
     datasets or more, :func:`~plurilabel.evaluation.friedman`,
     :func:`~plurilabel.evaluation.nemenyi` and :func:`~plurilabel.evaluation.wilcoxon` test the
-    headline measures; datasets without any result are left out, then learners that lack one of
-    the others.
+    headline measures, on the datasets with results and for the learners that have all of them.
 
     Parameters
     ----------
     results : Results
-        Of :func:`~plurilabel.evaluation.compare`, finished or not.
+        From :func:`~plurilabel.evaluation.compare`, finished or not.
     folder : path, optional
-        By default that of the comparison. It is created if needed; each file is replaced as a
-        whole or not at all.
+        By default that of the comparison. Created if needed; each file is replaced atomically.
     formats : sequence of str
-        Of "html", "md", "tex" and "csv".
+        Some of "html", "md", "tex" and "csv".
     title : str, optional
-        By default made of the names of learners and datasets.
+        By default the names of learners and datasets.
 
     Returns
     -------
@@ -119,7 +117,20 @@ def write_report(
     place, formats = destination(results.folder, folder, formats, FORMATS)
     if not results.cells:
         raise ValueError("results must have at least one cell, got none")
-    texts = rendered(results, formats, title)
+    findings = Findings(results)
+    texts = {"csv": _csv(findings)} if "csv" in formats else {}
+    if set(formats) - {"csv"}:
+        shown = findings.variables()
+        shown["title"] = title or shown["title"]
+        for name in {"md", "tex"} & set(formats):
+            texts[name] = _template(name).render(shown)
+        if "html" in formats:
+            plan = results.plan["datasets"]
+            shown["plots"] = [
+                (name, plan[name].get("q"), charts(findings, name), label_scores(findings, name))
+                for name in results.datasets
+            ]
+            texts["html"] = html_page("report", shown)
     return write_files(place, {name: texts[name] for name in formats})
 
 
@@ -129,63 +140,43 @@ def destination(
     formats: Sequence[str],
     known: Sequence[str],
 ) -> tuple[Path, list[str]]:
-    """Check where to write a report and in which formats; ``own`` is the folder of the results."""
+    """Check the folder of a report, by default that of the results, and its formats."""
     formats = [formats] if isinstance(formats, str) else list(formats)
     for name in formats:
         if name not in known:
-            raise ValueError(f"formats must be of {', '.join(known)}, got {name!r}")
+            raise ValueError(f"formats must be some of {', '.join(known)}, got {name!r}")
     place = own if folder is None else Path(folder)
     if place is None:
-        raise ValueError("folder must say where to write: these results have none of their own")
+        raise ValueError("folder must be given: these results have none of their own")
     return place, formats
 
 
 def write_files(place: Path, texts: Mapping[str, str]) -> dict[str, Path]:
-    """Write ``report.*`` for each format, each file whole or not at all; return their paths."""
-    place.mkdir(parents=True, exist_ok=True)
-    files = {name: place / f"report.{name}" for name in texts}
-    for name, path in files.items():
-        with write_atomic(path) as stream:
-            stream.write(texts[name].encode(errors="backslashreplace"))
-    return files
-
-
-def rendered(results: Results, formats: Sequence[str], title: str | None) -> dict[str, str]:
-    """The text of each format."""
-    findings = Findings(results)
-    texts = {"csv": _csv(findings)} if "csv" in formats else {}
-    shown = describe(findings) if set(formats) - {"csv"} else {}
-    shown["title"] = title or shown.get("title")
-    if "html" in formats:
-        plan = results.plan["datasets"]
-        shown["plots"] = [
-            (name, plan[name].get("q"), charts(findings, name), label_scores(findings, name))
-            for name in results.datasets
-        ]
-        texts["html"] = html_page("report", shown)
-    for name in set(formats) - {"csv", "html"}:
-        texts[name] = _template(name).render(shown)
-    return texts
-
-
-def html_page(page: str, shown: dict[str, Any]) -> str:
-    """A page from its template, without the indentation between tags."""
-    return re.sub(r">\n\s*<", "><", _template("html", page).render(shown).lstrip())
+    """Write ``report.*`` for each format; return the paths."""
+    return {name: _write(place / f"report.{name}", text) for name, text in texts.items()}
 
 
 def write_html(path: str | os.PathLike[str], page: str, shown: dict[str, Any]) -> Path:
-    """Write a page, whole or not at all; folders are made if needed."""
-    text, place = html_page(page, shown), Path(path)
-    place.parent.mkdir(parents=True, exist_ok=True)
-    with write_atomic(place) as stream:
+    """Write a page from its template."""
+    return _write(Path(path), html_page(page, shown))
+
+
+def _write(path: Path, text: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with write_atomic(path) as stream:
         stream.write(text.encode(errors="backslashreplace"))
-    return place
+    return path
+
+
+def html_page(page: str, shown: dict[str, Any]) -> str:
+    """Render a page, without the whitespace between tags."""
+    return re.sub(r">\n\s*<", "><", _template("html", page).render(shown).lstrip())
 
 
 @cache
 def _template(name: str, page: str = "report") -> Template:
-    """A template of ``templates/`` by its ending and its name."""
-    jinja2 = import_extra("jinja2", f"a report in {name}", "cli")
+    """The template of a page in a format."""
+    jinja2 = import_extra("jinja2", "a report", "cli")
     options: dict[str, Any] = {"autoescape": name == "html"}
     if name == "tex":  # braces belong to TeX
         options |= {"block_start_string": "<%", "block_end_string": "%>"}
@@ -204,7 +195,7 @@ def _template(name: str, page: str = "report") -> Template:
 
 
 def _csv(findings: Findings) -> str:
-    """One line for each dataset, learner and measure; empty where there is no value."""
+    """One row per dataset, learner and measure; empty where there is no value."""
     text = StringIO(newline="")
     writer = csv.writer(text, lineterminator="\n")
     columns = "dataset learner measure mean deviation splits rank best not_worse"

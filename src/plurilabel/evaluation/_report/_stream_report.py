@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ HEADLINES = (
     "subset_accuracy", "f1", "micro_f1", "macro_f1", "hamming_loss", "average_precision",
     "ranking_loss",
 )  # fmt: skip
-MOST_POINTS = 400  # points of a curve that are drawn
+MOST_POINTS = 400  # points of a curve
 FORMATS = ("html", "csv")
 
 
@@ -32,15 +32,15 @@ def write_stream_report(
 ) -> dict[str, Path]:
     """Write the results of a run on a stream as ``report.html`` and ``report.csv``.
 
-    The page is self-contained: which learner is best over all rows, curves over time with the
+    The HTML page is self-contained: which learner is best over all rows, curves over time with the
     drifts marked, how soon each learner recovers, speed and size. The CSV file has all readings,
-    one line for each learner, kind and row. Needs jinja2 and pandas
+    one row per learner, kind and row of the stream. Needs jinja2 and pandas
     (``pip install 'plurilabel[cli]'``).
 
     Parameters
     ----------
     results : StreamResults
-        Of :func:`~plurilabel.streams.prequential`, finished or not.
+        From :func:`~plurilabel.streams.prequential`, finished or not.
     folder, formats, title :
         As in :func:`write_report`, with the formats "html" and "csv".
 
@@ -81,6 +81,10 @@ def _shown(results: StreamResults, title: str | None) -> dict[str, Any]:
         "overall": "over all rows so far",
     }
     kind = next(kind for kind in kinds if kind in results.kinds)
+    speeds = {n: f"{v:,.0f}" if np.isfinite(v) else "–" for n, v in results.speed().items()}
+    sizes = {n: file_size(v) if np.isfinite(v) else "–" for n, v in results.size().items()}
+    repeat = {k.replace("_", " "): v for k, v in protocol.items() if k != "measures"}
+    repeat["versions"] = ", ".join(f"{k} {v}" for k, v in plan["versions"].items())
     return {
         "title": title or f"{capital(listed(results.learners, 3))} on {plan['name']}",
         "headline": _headline(results, headlines[0]),
@@ -89,31 +93,17 @@ def _shown(results: StreamResults, title: str | None) -> dict[str, Any]:
         "means": _table(results, headlines, results.mean) if "fading" in results.kinds else None,
         "fading": protocol["fading"],
         "recoveries": _recoveries(results, headlines[0], kind),
-        "costs": _costs(results),
+        "costs": [(name, [speeds[name], sizes[name]]) for name in results.learners],
         "kind": kinds[kind],
-        "charts": _drawn(curve_chart(results, name, kind) for name in headlines),
-        "others": _drawn(curve_chart(results, name, kind) for name in others),
-        "cost_charts": _drawn(cost_chart(results, name) for name in ("seconds", "bytes")),
+        "charts": [c for name in headlines if (c := curve_chart(results, name, kind))],
+        "others": [c for name in others if (c := curve_chart(results, name, kind))],
+        "cost_charts": [c for name in ("seconds", "bytes") if (c := _cost_chart(results, name))],
         "failures": list(results.errors.items()),
         "learners": list(plan["learners"].items()),
         "command": plan.get("command") or "",
-        "repeat": _repeat(plan),
+        "repeat": [(name, value) for name, value in repeat.items() if value is not None],
         "version": plan["versions"]["plurilabel"],
     }
-
-
-def _drawn(charts: Iterable[Chart | None]) -> list[Chart]:
-    return [chart for chart in charts if chart is not None]
-
-
-def _repeat(plan: dict[str, Any]) -> list[tuple[str, Any]]:
-    """What has to be the same to get the same results, as (word, value)."""
-    protocol = [
-        (name.replace("_", " "), value)
-        for name, value in plan["protocol"].items()
-        if name != "measures" and value is not None
-    ]
-    return [*protocol, ("versions", ", ".join(f"{k} {v}" for k, v in plan["versions"].items()))]
 
 
 def _headline(results: StreamResults, measure: str) -> str:
@@ -124,7 +114,7 @@ def _headline(results: StreamResults, measure: str) -> str:
         return "No learner reached the end of the stream; see the failures below."
     said = f"{capital(about.title)} over all rows: {order[0]} {found[order[0]]:.3f}"
     others = [f"{name} {found[name]:.3f}" for name in order[1:4]]
-    return f"{said}, then {listed(others)}." if others else f"{said}."
+    return f"{said}, followed by {listed(others)}." if others else f"{said}."
 
 
 def _facts(results: StreamResults) -> list[tuple[str, str]]:
@@ -136,9 +126,9 @@ def _facts(results: StreamResults) -> list[tuple[str, str]]:
         ("rows", f"{results.n_rows:,}{state}"),
         ("learners", f"{len(results.learners):,}"),
         ("drifts", f"{len(results.drifts):,}"),
-        ("read every", counted(protocol["every"], "row")),
-        ("delay of labels", counted(protocol["delay"], "row")),
-        ("time of learners", duration(spent)),
+        ("evaluated every", counted(protocol["every"], "row")),
+        ("label delay", counted(protocol["delay"], "row")),
+        ("learner time", duration(spent)),
     ]
     return [fact for fact in found if fact[1] not in ("0", "0 rows")]
 
@@ -146,11 +136,11 @@ def _facts(results: StreamResults) -> list[tuple[str, str]]:
 def _table(
     results: StreamResults, measures: Sequence[str], values: Any
 ) -> tuple[list[str], list[tuple[str, list[tuple[str, bool]]]]]:
-    """Titles, and for each learner its values as text, with the best ones marked."""
+    """Titles, and the values of each learner as text, with the best ones marked."""
     columns, cells = [], {name: [] for name in results.learners}  # type: ignore[var-annotated]
     for measure in measures:
         about = get_measure(measure)
-        columns.append(f"{about.title} {'↑' if about.greater_is_better else '↓'}")
+        columns.append(f"{about.title} {'↓↑'[about.greater_is_better]}")
         found = values(measure)
         known = [v for v in found.values() if np.isfinite(v)]
         best = (max if about.greater_is_better else min)(known, default=np.nan)
@@ -161,7 +151,7 @@ def _table(
 
 
 def _recoveries(results: StreamResults, measure: str, kind: str) -> Any:
-    """Rows until each learner is back after each drift."""
+    """Number of rows until each learner has recovered from each drift."""
     drifts = [d for d in results.drifts if d.kind != "moving" and d.row < results.n_rows]
     if not drifts:
         return None
@@ -173,40 +163,41 @@ def _recoveries(results: StreamResults, measure: str, kind: str) -> Any:
     return title, [f"drift at {drift.row:,}" for drift in drifts], rows
 
 
-def _costs(results: StreamResults) -> list[tuple[str, list[str]]]:
-    speeds = {n: f"{v:,.0f}" if np.isfinite(v) else "–" for n, v in results.speed().items()}
-    sizes = {n: file_size(v) if np.isfinite(v) else "–" for n, v in results.size().items()}
-    return [(name, [speeds[name], sizes[name]]) for name in results.learners]
-
-
 def curve_chart(results: StreamResults, measure: str, kind: str) -> Chart | None:
-    """A measure over time for all learners; None if it is nowhere defined."""
+    """A measure of all learners over time, with the drifts; None if it is never defined."""
     about = get_measure(measure)
     curves = {name: results.curve(measure, name, kind) for name in results.learners}
-    label = f"{about.title} {'↑' if about.greater_is_better else '↓'}"
+    label = f"{about.title} {'↓↑'[about.greater_is_better]}"
     chart = _chart(results, curves, capital(about.title), label)
-    if chart is not None:
-        mark_drifts(chart, results)
+    if chart is None:
+        return None
+    marks = []
+    for drift in results.drifts:
+        if drift.row >= results.n_rows:
+            continue
+        (start, _), (end, _) = chart.points(
+            [drift.row, min(drift.row + drift.width, results.n_rows)], [np.nan, np.nan]
+        )
+        if drift.width:
+            band = f"M{start:.1f} {chart.top}V{chart.bottom}H{end:.1f}V{chart.top}Z"
+            marks.append(Mark("drifting", band))
+        marks.append(Mark("drift", f"M{start:.1f} {chart.top}V{chart.bottom}"))
+    chart.marks[:0] = marks  # behind the curves
     return chart
 
 
-def cost_chart(results: StreamResults, cost: str) -> Chart | None:
+def _cost_chart(results: StreamResults, cost: str) -> Chart | None:
     """Time or size of the learners over time."""
     curves = {name: results.curve(cost, name) for name in results.learners}
     if cost == "seconds":
-        return _chart(results, curves, "Time of prediction and learning", "seconds", at_zero=True)
+        return _chart(results, curves, "Time for prediction and learning", "seconds", at_zero=True)
     sizes = {name: curve / 1e6 for name, curve in curves.items()}
     several = any(np.isfinite(curve).sum() > 1 for curve in sizes.values())
     return _chart(results, sizes, "Size when pickled", "MB", at_zero=True) if several else None
 
 
 def _chart(
-    results: StreamResults,
-    curves: dict[str, Any],
-    title: str,
-    label: str,
-    *,
-    at_zero: bool = False,
+    results: StreamResults, curves: dict[str, Any], title: str, label: str, at_zero: bool = False
 ) -> Chart | None:
     values = np.concatenate(list(curves.values()))
     if not np.isfinite(values).any():
@@ -219,26 +210,10 @@ def _chart(
         rows, known = results.rows, np.isfinite(curve)
         if not known.any():
             continue
-        if at_zero:  # sizes are known for some rows only
+        if at_zero:  # sizes are only known for some rows
             rows, curve = rows[known], curve[known]
         if len(rows) > MOST_POINTS:
             shown = evenly(len(rows), MOST_POINTS)
             rows, curve = rows[shown], curve[shown]
         chart.series(rows, curve, series(place), name)
     return chart
-
-
-def mark_drifts(chart: Chart, results: StreamResults) -> None:
-    """A line at each drift, and a band as long as it takes; behind the curves."""
-    marks = []
-    for drift in results.drifts:
-        if drift.row >= results.n_rows:
-            continue
-        (start, _), (end, _) = chart.points(
-            [drift.row, min(drift.row + drift.width, results.n_rows)], [np.nan, np.nan]
-        )
-        band = f"M{start:.1f} {chart.top}V{chart.bottom}H{end:.1f}V{chart.top}Z"
-        if drift.width:
-            marks.append(Mark("drifting", band))
-        marks.append(Mark("drift", f"M{start:.1f} {chart.top}V{chart.bottom}"))
-    chart.marks[:0] = marks

@@ -34,20 +34,19 @@ class MeasureTable:
         Its name, its name in prose, and ↑ if greater is better, otherwise ↓.
     greater_is_better : bool
     absent : ndarray of str of shape (datasets, learners)
-        What to show where there is no value: "failed", "not run", or "–" where the learner ran
-        but the measure is not defined for it.
+        Text for cells without a value: "failed", "not run", or "–" where the measure is undefined.
     means, deviations : ndarray of shape (datasets, learners)
-        Over the splits; NaN where there is nothing.
+        Over the splits; NaN where there are no values.
     counts : ndarray of shape (datasets, learners)
-        Splits with a value.
+        Number of splits with a value.
     splits : ndarray of shape (datasets,)
-        Splits in which some learner has a value.
+        Number of splits in which any learner has a value.
     ranks : ndarray of shape (datasets, learners)
-        Within each dataset; NaN where a learner lacks a split.
+        Within each dataset; NaN for learners without a value in every split.
     average_ranks : ndarray of shape (learners,)
-        Over the datasets on which some learner has a result, among the learners that have all of
-        these; NaN for the others. A learner that failed once cannot be compared, and should not
-        cost the others a dataset.
+        Over the datasets with results, among the learners that have results on all of these; NaN
+        for the others. A learner that fails once is not ranked, but does not cost the others a
+        dataset.
     best, close : ndarray of bool of shape (datasets, learners)
         The best learners of each dataset, and those not significantly worse: by the corrected
         resampled t-test against the best over the folds, with Holm's correction, at 0.05.
@@ -77,7 +76,7 @@ def measure_tables(
     ----------
     results : Results
     measures : sequence of str, optional
-        By default all of the comparison.
+        By default all measures of the comparison.
 
     Returns
     -------
@@ -115,7 +114,7 @@ def measure_tables(
     counts, splits = defined.sum(axis=3), defined.any(axis=2).sum(axis=2)
     means, deviations = mean_over_splits(scores), deviation_over_splits(scores)
 
-    # a learner is ranked where it has a value in every split that any learner has one in
+    # a learner is ranked if it has a value in every split in which any learner has one
     whole = (counts == splits[..., None]) & (counts > 0)
     sign = np.array([-1.0 if measure.greater_is_better else 1.0 for measure in known])
     losses = np.where(whole, means * sign[:, None, None], np.nan)
@@ -126,23 +125,21 @@ def measure_tables(
     among = _ranks(np.where(kept, losses, np.nan))
     average = divided(np.nansum(among, axis=1), kept.sum(axis=1))
     best = ranks == np.fmin.reduce(ranks, axis=2, keepdims=True)
-    best &= whole.sum(axis=2, keepdims=True) > 1  # one learner alone has nobody to be better than
+    best &= whole.sum(axis=2, keepdims=True) > 1  # a single learner is not the best
     close = _not_worse(scores, whole, best, fold_ratios(results))
 
     parts = (means, deviations, counts, splits, ranks, average, best, close)
     absent, tables = _absent(results), {}
     for name, measure, *own in zip(names, known, *parts):
-        better = measure.greater_is_better
-        tables[name] = MeasureTable(
-            name, measure.title, "↑" if better else "↓", better, absent, *own
-        )
+        up = measure.greater_is_better
+        tables[name] = MeasureTable(name, measure.title, "↓↑"[up], up, absent, *own)
     return tables
 
 
 def _not_worse(
     scores: Array, whole: NDArray[np.bool_], best: NDArray[np.bool_], ratios: Array
 ) -> NDArray[np.bool_]:
-    """Which learners the corrected t-test does not find worse than the best of the dataset."""
+    """Learners that are not significantly worse than the best of the dataset."""
     defined, pvalues = ~np.isnan(scores), np.full(best.shape, np.nan)
     several = defined.any(axis=2).sum(axis=2) > 1
     is_tested = best.any(axis=2) & several & np.isfinite(ratios)
@@ -159,8 +156,8 @@ def _not_worse(
 
 
 def fold_ratios(results: Results) -> Array:
-    """Test instances over training instances of each dataset; NaN where folds are not tested."""
-    # They are tested where there are several splits, unless all of them are one published split.
+    """Ratio of test to training instances of each dataset; NaN if its folds are not tested."""
+    # repeats of one published split are not independent
     splits: dict[str, set[Any]] = {name: set() for name in results.datasets}
     shares: dict[str, list[float]] = {name: [] for name in results.datasets}
     for cell in results.cells:
@@ -169,8 +166,8 @@ def fold_ratios(results: Results) -> Array:
             shares[cell["dataset"]].append(cell["n_test"] / cell["n_train"])
     ratios = np.full(len(results.datasets), np.nan)
     for i, name in enumerate(results.datasets):
-        again = str(results.plan["datasets"][name].get("split", "")).startswith("published")
-        if shares[name] and len(splits[name]) > 1 and not again:
+        published = str(results.plan["datasets"][name].get("split", "")).startswith("published")
+        if shares[name] and len(splits[name]) > 1 and not published:
             ratios[i] = np.mean(shares[name])
     return ratios
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -220,24 +219,16 @@ def _add_vectors(table: Frame, embeddings: AnyPath | Any) -> None:
 
 def _npy_array(path: str) -> Any:
     """The array in a file of numpy, if the file is as long as its header says."""
-    headers = {1: np.lib.format.read_array_header_1_0, 2: np.lib.format.read_array_header_2_0}
-    with open(path, "rb") as stream:
-        try:
-            version, size = np.lib.format.read_magic(stream)[0], os.path.getsize(path)
-            length = int.from_bytes(stream.read(4 if version == 2 else 2), "little")
-            if length > size:
-                raise ValueError(f"its header would have {length:,} bytes, it has {size:,}")
-            stream.seek(np.lib.format.MAGIC_LEN)
-            shape, _, dtype = headers[version](stream)
-            there = size - stream.tell()
-            if dtype.hasobject or math.prod(shape) * dtype.itemsize != there:
-                got = f"{there:,} bytes for {dtype} in shape {shape}"
-                raise ValueError(f"its header and its size differ, {got}")
-            stream.seek(0)
-            return np.lib.format.read_array(stream, allow_pickle=False)
-        except Exception as error:  # damaged headers lead numpy to all kinds of them
-            words = " ".join(str(error).split())[:200]
-            raise FileFormatError(path, None, f"expected an array of numpy: {words}") from None
+    try:
+        array = np.load(path, mmap_mode="r", allow_pickle=False)  # checks sizes before reading
+        if array.offset + array.nbytes != (size := os.path.getsize(path)):
+            raise ValueError(f"its header is for {array.nbytes:,} bytes, but it has {size:,}")
+        return np.array(array)
+    except OSError:
+        raise
+    except Exception as error:  # damaged headers raise all kinds of errors
+        words = " ".join(str(error).split())[:200]
+        raise FileFormatError(path, None, f"expected an array of numpy: {words}") from None
 
 
 def check_columns(path: AnyPath, line: int | None, n: int) -> None:

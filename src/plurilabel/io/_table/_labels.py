@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from itertools import chain
 from typing import Any
@@ -15,35 +16,42 @@ from plurilabel._core.base import check_labels, column_names
 from plurilabel._core.blocks import dense, stack_rows
 from plurilabel._core.labels import TAG_SEPARATORS
 from plurilabel._core.unknown import known_part
-from plurilabel._core.words import FRACTIONS, NUMBER, first_repeated, is_unicode
+from plurilabel._core.words import NUMBER, first_repeated, is_unicode
 from plurilabel.io._table._frame import CellError, table_module
 from plurilabel.io._table._kinds import cells_of, numbers_of, shown
 
+SOFT = (
+    "fractions are probabilities with soft=True; otherwise cut them into 0 and 1, or learn grades "
+    "and degrees with plurilabel.graded"
+)
 MOST_NUMBERS = 100  # beyond these, a column with one number in each cell is not one of tags
 
 
-def label_columns(frame: Any, names: Sequence[str], empty: str | None = None) -> NDArray[Any]:
-    """Y for columns that hold 0 and 1, int64; float64 with NaN if some labels are unknown.
+def label_columns(
+    frame: Any, names: Sequence[str], empty: str | None = None, soft: bool = False
+) -> NDArray[Any]:
+    """Y for columns that hold 0 and 1, int64; float64 if some labels are unknown (NaN) or soft.
 
     An empty cell is "unknown" or "absent". By default it is unknown if one of the columns has a
     0; otherwise it may stand for 0, and is refused.
     """
     Y = np.empty((len(frame), len(names)))
+    expected = "a probability from 0 to 1" if soft else "a label 0 or 1"
     for j, name in enumerate(names):
-        values = numbers_of(frame[name], name, "a label 0 or 1")
-        wrong = np.flatnonzero((values != 0) & (values != 1) & ~np.isnan(values))
+        values = numbers_of(frame[name], name, expected)
+        good = (values >= 0) & (values <= 1) if soft else (values == 0) | (values == 1)
+        wrong = np.flatnonzero(~good & ~np.isnan(values))
         if len(wrong):
             cell = cells_of(frame[name].iloc[wrong[:1]])[0]
-            more = f"; {FRACTIONS}" if 0 < values[wrong[0]] < 1 else ""
-            problem = f"expected a label 0 or 1, got {shown(cell)}{more}"
-            raise CellError(name, int(wrong[0]), problem)
+            more = f"; {SOFT}" if 0 < values[wrong[0]] < 1 else ""
+            raise CellError(name, int(wrong[0]), f"expected {expected}, got {shown(cell)}{more}")
         Y[:, j] = values
     blank = np.isnan(Y)
-    if not blank.any():
-        return Y.astype(np.int64)
-    if empty == "absent":
-        return np.where(blank, 0, Y).astype(np.int64)
-    if empty is None and not (Y == 0).any():
+    whole = not ((Y > 0) & (Y < 1)).any()
+    if not blank.any() or empty == "absent":
+        Y = np.where(blank, 0, Y)
+        return Y.astype(np.int64) if whole else Y
+    if empty is None and not (Y < 1).any():
         row, j = (int(at[0]) for at in np.nonzero(blank))
         problem = "expected a label 0 or 1, got an empty cell, and no label column has a 0: say "
         problem += 'what it means with empty_labels="absent" or empty_labels="unknown"'
@@ -52,11 +60,29 @@ def label_columns(frame: Any, names: Sequence[str], empty: str | None = None) ->
 
 
 def tag_column(
-    series: Any, name: str, tag_sep: str | None, label_names: Sequence[str] | None
+    series: Any,
+    name: str,
+    tag_sep: str | None,
+    label_names: Sequence[str] | None,
+    soft: bool = False,
 ) -> tuple[sp.csr_array, list[str], str | None]:
     """Y in CSR for a column of tags, their names, and what separates them in a cell of text."""
-    sets, tag_sep = _tag_sets(cells_of(series), name, tag_sep)
+    cells, shares = cells_of(series), None
+    if soft:
+        cells = [
+            [f"{tag}:{p}" for tag, p in cell.items() if p is not None]
+            if isinstance(cell, dict)
+            else cell
+            for cell in cells
+        ]
+    sets, tag_sep = _tag_sets(cells, name, tag_sep)
+    if soft:
+        shares = [_shares(tags, name, row) for row, tags in enumerate(sets)]
+        sets = [list(tags) for tags in shares]
     found = set(chain.from_iterable(sets))
+    if label_names is None and not soft and 2 * sum(map(_is_share, found)) > len(found):
+        row, tag = next((row, t) for row, tags in enumerate(sets) for t in tags if _is_share(t))
+        raise CellError(name, row, f"expected tags, got {tag!r}; {SOFT}")
     if label_names is None and tag_sep is None:
         _refuse_numbers(sets, found, name)
     if label_names is None and found and found <= {"0", "1"}:
@@ -71,7 +97,36 @@ def tag_column(
     binarizer = MultiLabelBinarizer(classes=names, sparse_output=True)
     Y = sp.csr_array(binarizer.fit_transform(sets), dtype=np.int64)
     Y.sort_indices()
+    if shares is not None:
+        places = np.repeat(np.arange(len(shares)), np.diff(Y.indptr))
+        each = [shares[i][names[j]] for i, j in zip(places, Y.indices)]
+        Y = sp.csr_array((np.array(each), Y.indices, Y.indptr), Y.shape)
+        Y.eliminate_zeros()
+        Y = Y if (Y.data < 1).any() else Y.astype(np.int64)
     return Y, names, tag_sep
+
+
+_SHARE = re.compile(r"(.*\S)\s*:\s*([0-9]*\.?[0-9]+(?:[eE]-?[0-9]+)?)")
+
+
+def _is_share(tag: str) -> bool:
+    """Whether a tag looks like one with a fraction, as in ``sun:0.7``."""
+    found = _SHARE.fullmatch(tag)
+    return found is not None and "." in found[2] and float(found[2]) <= 1
+
+
+def _shares(tags: list[str], name: str, row: int) -> dict[str, float]:
+    """Probabilities of tags such as ``sun:0.7``; 1 for a tag without a number."""
+    shares: dict[str, float] = {}
+    for tag in tags:
+        found = _SHARE.fullmatch(tag)
+        stem, share = (tag, 1.0) if found is None else (found[1], float(found[2]))
+        if share > 1:
+            raise CellError(name, row, f"expected a probability from 0 to 1, got {tag!r}")
+        if stem in shares:
+            raise CellError(name, row, f"expected each tag once, got {stem!r} twice")
+        shares[stem] = share
+    return shares
 
 
 def _refuse_numbers(sets: list[list[str]], found: set[str], name: str) -> None:
@@ -81,7 +136,7 @@ def _refuse_numbers(sets: list[list[str]], found: set[str], name: str) -> None:
     part = next((tag for tag in sorted(found) if not float(tag).is_integer()), None)
     if part is not None:
         row = next(row for row, tags in enumerate(sets) if part in tags)
-        raise CellError(name, row, f"expected tags, got {part}; {FRACTIONS}")
+        raise CellError(name, row, f"expected tags, got {part}; {SOFT}")
     if len(found) > MOST_NUMBERS and max(map(len, sets)) == 1:
         problem = f"expected tags, got {len(found):,} different numbers, such as {min(found)}"
         problem += "; if they are tags, say so with tag_sep=';'"
@@ -120,8 +175,10 @@ def _listed(cell: Any, name: str, row: int) -> list[str]:
     """Tags of a cell that is a list, or missing."""
     if cell is None:
         return []
+    if isinstance(cell, dict):
+        raise CellError(name, row, f"expected tags (text or a list), got {shown(cell)}; {SOFT}")
     if not isinstance(cell, list | tuple | set | frozenset | np.ndarray):
-        more = f"; {FRACTIONS}" if isinstance(cell, float) and not cell.is_integer() else ""
+        more = f"; {SOFT}" if isinstance(cell, float) and not cell.is_integer() else ""
         raise CellError(name, row, f"expected tags (text or a list), got {shown(cell)}{more}")
     for tag in cell:
         if not isinstance(tag, str | int | np.integer) or isinstance(tag, bool):
@@ -141,6 +198,7 @@ def label_matrix(
     sep: str | None = None,
     label_names: Sequence[str] | None = None,
     sparse: bool = False,
+    soft: bool = False,
 ) -> Any:
     """Make a 0/1 label matrix of tags: a data frame with a column for each tag.
 
@@ -159,6 +217,8 @@ def label_matrix(
         The labels, in the order wanted. By default the tags that occur, sorted.
     sparse : bool, default=False
         Whether the columns are sparse. Learners read such a frame as a sparse matrix.
+    soft : bool, default=False
+        Whether tags may have probabilities, as in ``"sea:0.7;sun"``, which are then the entries.
 
     Returns
     -------
@@ -197,7 +257,7 @@ def label_matrix(
     if not len(column):
         raise ValueError("tags must have at least one instance, got none")
     try:
-        Y, names, _ = tag_column(column, "tags", sep, label_names)
+        Y, names, _ = tag_column(column, "tags", sep, label_names, soft)
     except CellError as error:
         where = "" if error.row is None else f", row {error.row}"
         # in terms of the parameters of this function, not of a table

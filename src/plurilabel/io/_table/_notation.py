@@ -72,13 +72,7 @@ def is_number(text: str) -> bool:
 
 
 def has_comma(texts: Iterable[str]) -> bool | None:
-    """Whether a comma separates decimals in most of these; None if that does not show.
-
-    Examples
-    --------
-    >>> has_comma(["1,5", "12"]), has_comma(["1.5"]), has_comma(["1,234"])
-    (True, False, None)
-    """
+    """Whether a comma separates decimals in most of these; None if that does not show."""
     votes = 0
     for text in texts:
         votes += (number_of(text, comma=True) is not None) - (number_of(text) is not None)
@@ -167,13 +161,7 @@ def _matched(text: str) -> re.Match[str] | None:
 
 @lru_cache(maxsize=1 << 17)
 def orders_of(text: str) -> frozenset[bool]:
-    """Which values of ``day_first`` make a date of a text whose order is to be found out.
-
-    Examples
-    --------
-    >>> orders_of("03/04/2021"), orders_of("13/04/2021"), orders_of("2021-04-03")
-    (frozenset({False, True}), frozenset({True}), frozenset())
-    """
+    """Which values of ``day_first`` make a date of a text whose order is to be found out."""
     found = _matched(text)
     if found is None or "a" not in found.groupdict():
         return frozenset()

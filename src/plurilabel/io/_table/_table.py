@@ -12,11 +12,11 @@ from typing import Any, BinaryIO, Literal, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from plurilabel._core.base import check_labels
 from plurilabel._core.blocks import dense, row_blocks
 from plurilabel._core.data.dataset import Dataset, Matrix
 from plurilabel._core.names import no_column
 from plurilabel._core.records import write_atomic
+from plurilabel._core.soft import is_soft, soft_or_hard
 from plurilabel._core.unknown import known_part
 from plurilabel._core.words import first_repeated, listed
 from plurilabel.io._files import formats
@@ -48,6 +48,7 @@ def read_table(
     decimal: Literal[".", ","] | None = None,
     day_first: bool | None = None,
     empty_labels: Literal["unknown", "absent"] | None = None,
+    soft: bool = False,
     group: str | None = None,
     time: str | None = None,
     sheet: str | None = None,
@@ -98,6 +99,9 @@ def read_table(
     empty_labels : {"unknown", "absent"}, default=None
         Meaning of an empty cell in a label column: NaN or 0 in Y. By default unknown if the label
         columns have zeros; if none of them has, empty cells are refused.
+    soft : bool, default=False
+        Whether labels may be probabilities: label columns of fractions, or tags such as
+        ``joy:0.7;fear``, in JSON also objects such as ``{"joy": 0.7}``.
     group : str, default=None
         Column that tells which rows belong together, such as those of one patient. It becomes
         ``groups`` of the dataset, and is not a feature.
@@ -202,9 +206,9 @@ def read_table(
             used.append(VECTORS)
         Y: Matrix
         if isinstance(labels, str):
-            Y, found, tag_sep = tag_column(table.frame[labels], labels, tag_sep, label_names)
+            Y, found, tag_sep = tag_column(table.frame[labels], labels, tag_sep, label_names, soft)
         else:
-            Y = label_columns(table.frame, labels, empty_labels)
+            Y = label_columns(table.frame, labels, empty_labels, soft)
             found, tag_sep = list(labels), None
         notation: Any = {"commas": table.commas, "day_first": day_first}
         X, kinds, written, left_out = typed_frame(
@@ -332,6 +336,7 @@ def read_further(
     written: Mapping[str, str] | None = None,
     embeddings: str | os.PathLike[str] | Any = None,
     empty_labels: Literal["unknown", "absent"] | None = None,
+    soft: bool = False,
     sheet: str | None = None,
 ) -> FurtherRows:
     """Read a table for a model that was trained on another one.
@@ -348,7 +353,7 @@ def read_further(
         All labels, to get Y. Other tags are returned too.
     written : mapping of str to str, default=None
         Notation of numbers and dates in the training table, from its dataset.
-    sep, tag_sep, embeddings, empty_labels, sheet : optional
+    sep, tag_sep, embeddings, empty_labels, soft, sheet : optional
         As for :func:`read_table`.
 
     Returns
@@ -372,7 +377,7 @@ def read_further(
         X, Y = typed_like(table.frame, kinds, written), None
         names = list(label_names or ())
         if label_names is not None and labels in table.frame.columns:
-            Y, names, _ = tag_column(table.frame[labels], str(labels), tag_sep, None)
+            Y, names, _ = tag_column(table.frame[labels], str(labels), tag_sep, None, soft)
         elif label_names is not None:
             if missing := [repr(name) for name in names if name not in table.frame.columns]:
                 where = "columns" if labels is None else f"the column {labels!r}"
@@ -380,7 +385,7 @@ def read_further(
                     f"the table must have the true labels, in {where} as in training; "
                     f"it has no {listed(missing, 5)}"
                 )
-            Y = label_columns(table.frame, names, empty_labels)
+            Y = label_columns(table.frame, names, empty_labels, soft)
     return FurtherRows(X, Y, names, table.frame)
 
 
@@ -401,8 +406,8 @@ def write_table(
     dataset : Dataset
     tags : str, default=None
         Name of one column for the labels of each row: separated text in CSV, lists in the other
-        formats. By default each label is a column of 0 and 1, after the features; cells of
-        unknown labels are empty.
+        formats; soft labels as ``joy:0.7``. By default each label is a column of 0 and 1, or of
+        probabilities, after the features; cells of unknown labels are empty.
     tag_sep : str, default=";"
         Tag separator in CSV, which no label name may contain.
 
@@ -439,7 +444,8 @@ def write_table(
         _check_writable(dataset.label_names, "label name", unwanted)
 
     def schema(arrow: Any) -> Any:
-        label_type = arrow.int64() if tags is None else arrow.list_(arrow.string())
+        label_type = arrow.float64() if is_soft(dataset.Y) else arrow.int64()
+        label_type = label_type if tags is None else arrow.list_(arrow.string())
         numbers = [(name, arrow.float64()) for name in features]
         return arrow.schema(numbers + [(name, label_type) for name in labels])
 
@@ -459,19 +465,24 @@ def _label_frames(
     """From rows to a data frame of label columns, or of one column of tags, as lists or text."""
     pandas = table_module("pandas")
     filled, unknown = known_part(dataset.Y)
-    Y = check_labels(filled, name="dataset.Y")
+    Y = soft_or_hard(filled, name="dataset.Y")
     names = np.array(dataset.label_names, dtype=object)
     if unknown is not None and tags is not None:
         raise ValueError("a column of tags cannot say which labels are not known: leave out tags")
 
     def zeros_and_ones(rows: slice) -> Any:
-        found = pandas.DataFrame(dense(Y[rows]).astype(np.int64), columns=names)
-        return found if unknown is None else found.astype("Int64").mask(dense(unknown[rows]))
+        soft = Y.dtype.kind == "f"
+        found = pandas.DataFrame(dense(Y[rows]), columns=names)
+        found = found.astype("Float64" if soft else "Int64")
+        return found if unknown is None else found.mask(dense(unknown[rows]))
 
     def tag_cells(rows: slice) -> Any:
         y = sparse.csr_array(Y[rows])
-        sets = [names[y.indices[i:j]].tolist() for i, j in pairwise(y.indptr)]
-        cells = sets if tag_sep is None else [tag_sep.join(own) for own in sets]
+        own = names[y.indices]
+        if y.dtype.kind == "f":
+            own = np.array([f"{n}:{p!r}" if p < 1 else n for n, p in zip(own, y.data.tolist())])
+        sets = [own[i:j].tolist() for i, j in pairwise(y.indptr)]
+        cells = sets if tag_sep is None else [tag_sep.join(each) for each in sets]
         return pandas.DataFrame({tags: pandas.Series(cells, dtype=object)})
 
     return zeros_and_ones if tags is None else tag_cells

@@ -38,11 +38,9 @@ ROSTER = {
     ),
     "MLRandomForest": Learner(
         {
-            "MLRandomForest(n_estimators=10)": _EXACTLY_0_OR_1 | _OTHER_BOOTSTRAPS,
-            "MLRandomForest(10, criterion='entropy', extra_trees=True, n_jobs=2)": (
-                _EXACTLY_0_OR_1
-            ),
-            "MLRandomForest(n_estimators=5, splits='label')": _EXACTLY_0_OR_1 | _OTHER_BOOTSTRAPS,
+            "MLRandomForest(n_estimators=5)": _EXACTLY_0_OR_1 | _OTHER_BOOTSTRAPS,
+            "MLRandomForest(5, criterion='entropy', extra_trees=True)": (_EXACTLY_0_OR_1),
+            "MLRandomForest(n_estimators=3, splits='label')": _EXACTLY_0_OR_1 | _OTHER_BOOTSTRAPS,
         },
         exact=True,
     ),

@@ -26,42 +26,38 @@ from plurilabel._core.fitted import Declared, numbers
 from plurilabel._core.limits import check_size, one_blas_thread
 from plurilabel.learners.adaptation._cml_likelihood import LabelSets, PenalisedLikelihood, psi
 
-AUTO_ALL = 15  # the largest number of labels for which ``label_sets="auto"`` considers all sets
-# with fewer multiplications in one evaluation of the likelihood, one thread is fastest
-SMALL = 2**28
-MOST_ALL = 20  # with more labels, a sum over all sets is out of reach
-
-
-# what is explained: the marginal probability of a label goes over all sets of the others
+AUTO_ALL = 15  # most labels for which ``label_sets="auto"`` considers all sets
+MOST_ALL = 20  # most labels for ``label_sets="all"``
+SMALL = 2**28  # multiplications per evaluation below which one thread is fastest
+# the scale of explanations: the marginal probability of a label sums over all sets of the others
 GIVEN_OTHERS = "the log-odds of the label given the other labels predicted"
 
 
 class CML(WeightedFit, ProbabilisticClassifier):
     """Collective multi-label classifier: a conditional random field over the label set.
 
-    All labels are decided together, by a potential for each feature and label and one for each
-    pair of labels::
+    All labels are predicted together, with a potential for each feature and label and one for
+    each pair of labels::
 
         P(y | x) = exp(<W x + b, y> + sum_{j<k} I_jk y_j y_k) / Z(x)
 
     The parameters maximise the likelihood under a Gaussian prior. Likelihood, gradient, marginals
-    and the most probable set are exact: Z(x) is summed over every label set considered.
-    ``predict`` gives the most probable set, ``predict_proba`` the marginal of each label.
+    and the most probable set are exact: Z(x) is summed over all label sets considered.
+    ``predict`` returns the most probable set, ``predict_proba`` the marginals of the labels.
 
     Parameters
     ----------
     C : float, default=1.0
-        Variance of the Gaussian prior (the paper's sigma squared). It is the ``C`` of
-        :class:`sklearn.linear_model.LogisticRegression`, which CML is for a single label. The
-        intercepts have no prior.
+        Variance of the Gaussian prior (the paper's sigma squared), as ``C`` of
+        :class:`sklearn.linear_model.LogisticRegression`, to which CML reduces for a single label.
+        The intercepts have no prior.
     label_sets : {"auto", "all", "seen"}, default="auto"
-        The sets that are considered possible: ``"all"`` that the labels can form (up to 20
-        labels), or those ``"seen"`` in training, which are then the only ones that can be
-        predicted. ``"auto"`` is ``"all"`` for up to 15 labels, else ``"seen"``. Labels that all
-        or no training instances have do not count and keep their value.
+        The label sets considered: ``"all"`` that the labels can form (up to 20 labels), or only
+        those ``"seen"`` in training. ``"auto"`` is ``"all"`` for up to 15 labels, else ``"seen"``.
+        Labels that all or no training instances have do not count and keep their value.
     tol : float, default=1e-5
-        The solver stops when no component of the gradient of the mean loss is larger, where each
-        parameter is scaled by its own curvature.
+        The solver stops when no component of the gradient of the mean loss is larger, each
+        parameter being scaled by its curvature.
     max_iter : int, default=1000
         Maximum number of steps of the solver.
 
@@ -70,9 +66,9 @@ class CML(WeightedFit, ProbabilisticClassifier):
     coef_ : ndarray of shape (q, d)
         Label-feature potentials, W.
     intercept_ : ndarray of shape (q,)
-        b, the log odds of each label for x = 0 when no other label is present.
+        b, the log-odds of each label for x = 0 if no other label is present.
     label_interaction_ : ndarray of shape (q, q)
-        I, symmetric with a zero diagonal: the log odds ratio of two labels, given the features and
+        I, symmetric with a zero diagonal: the log-odds ratio of two labels, given the features and
         all other labels. Positive: they attract each other; negative: they exclude each other;
         zero: they are conditionally independent.
     n_label_sets_ : int
@@ -84,22 +80,22 @@ class CML(WeightedFit, ProbabilisticClassifier):
 
     Notes
     -----
-    *Predictions.* The most probable set need not be the set of the labels with a marginal above
-    0.5: the former maximises subset accuracy, the latter minimises Hamming loss. For the latter,
-    wrap the learner in ``ThresholdClassifier(CML(), "constant")``. A 1-D y has one label in each
-    set; CML is then multinomial logistic regression.
+    *Predictions.* The most probable set, which maximises subset accuracy, may differ from the
+    labels with a marginal above 0.5, which minimise Hamming loss. For the latter, use
+    ``ThresholdClassifier(CML(), "constant")``. With a 1-D y, each set has one label, and CML is
+    multinomial logistic regression.
 
     *Potentials of pairs.* The papers give each pair four potentials, one for each of the states
     (1, 1), (1, 0), (0, 1), (0, 0). With intercepts without a prior, which the papers do not have,
-    these are exactly I_jk / 4 times (1, -1, -1, 1) at the optimum, so that one parameter with the
-    prior variance 4 C is equivalent. The tests show it by optimising all four.
+    these are exactly I_jk / 4 times (1, -1, -1, 1) at the optimum, so that one parameter with
+    prior variance 4 C is equivalent. The tests show this by optimising all four.
 
-    *Cost.* Each step of the solver costs two products with X, and for each instance about
-    2**(q/2) exponentials and 2**q multiplications inside a matrix product for ``"all"``; as many
-    exponentials as there are sets for ``"seen"``. The solver does not need scaled features, but
-    the prior treats all features alike. X stays sparse; Y is made dense, as the marginals (n, q)
-    are. The solver keeps 25 vectors of all d q + q (q - 1) / 2 parameters: a fit that needs more
-    than 4 GB is refused (see :doc:`/guides/large-label-spaces`).
+    *Cost.* Each step of the solver costs two products with X. For each instance, ``"all"`` takes
+    about 2**(q/2) exponentials and 2**q multiplications inside a matrix product, ``"seen"`` one
+    exponential per set. Features need no scaling for the solver, but the prior treats them alike.
+    X stays sparse; Y and the marginals are dense. The solver keeps 25 vectors of all
+    d q + q (q - 1) / 2 parameters; a fit that needs more than 4 GB is refused (see
+    :doc:`/guides/large-label-spaces`).
 
     References
     ----------
@@ -109,7 +105,7 @@ class CML(WeightedFit, ProbabilisticClassifier):
 
     Examples
     --------
-    Whether it rains or snows is hard to say in the middle, but never both; "wet" goes with rain.
+    Around zero degrees it may rain or snow, but never both, and rain makes wet:
 
     >>> from plurilabel import CML
     >>> degrees = [[-9.0], [-4.0], [-1.0], [0.0], [0.0], [1.0], [4.0], [9.0]]
@@ -148,12 +144,12 @@ class CML(WeightedFit, ProbabilisticClassifier):
         self.max_iter = max_iter
 
     def _validate_X(self, X: Any, *, reset: bool) -> Any:
-        # one memory order: data frames and arrays then give the same sums, bit for bit
+        # one memory order, so that data frames and arrays give the same sums
         return validate_features(self, X, reset=reset, dtype=np.float64, order="C")
 
     def _fit(self, X: Any, Y: LabelMatrix, weights: Any = None) -> None:
         (n, q), d = Y.shape, X.shape[1]
-        # L-BFGS keeps some 25 vectors of all parameters; marginals and their gradient are (n, q)
+        # 25 vectors of L-BFGS, and arrays (n, q) of marginals and gradients
         memory = 8.0 * (25 * (d * q + q * q / 2) + 4 * n * q)
         instead = "BinaryRelevance(LogisticRegression()) or ClassifierChain"
         check_size(self, f"{q:,} labels and {d:,} features", memory=memory, instead=instead)
@@ -163,13 +159,12 @@ class CML(WeightedFit, ProbabilisticClassifier):
         loss = PenalisedLikelihood(X, Y.astype(np.float64), weights, sets, self.C)
         options = {"gtol": self.tol, "maxiter": self.max_iter, "maxfun": 20 * self.max_iter}
         options["ftol"] = 4 * np.finfo(float).eps
-        # thousands of small products: with several threads, waiting costs more than it saves
         with one_blas_thread() if loss.work() < SMALL else nullcontext():
             found = minimize(loss, loss.start(), jac=True, method="L-BFGS-B", options=options)
         self.n_iter_ = int(found.nit)
         self.objective_ = float(found.fun * loss.n)
         steepest = float(np.abs(found.jac).max())
-        # status 2: no step improves the loss, which is right where only rounding is left
+        # status 2, no step improves the loss, is fine if only rounding is left
         if found.status == 1 or (found.status == 2 and steepest > max(self.tol, 1e-6)):
             warnings.warn(
                 f"CML stopped after {self.n_iter_} of max_iter={self.max_iter} steps with a "
@@ -191,15 +186,13 @@ class CML(WeightedFit, ProbabilisticClassifier):
         few = varying <= AUTO_ALL if self.label_sets == "auto" else self.label_sets == "all"
         return LabelSets.all(Y) if few and not self.single_output_ else LabelSets.seen(Y)
 
-    def _sets(self) -> LabelSets:
-        return LabelSets(self._left, self._right)
-
-    def _unary(self, X: Any) -> NDArray[np.float64]:
-        return X @ self.coef_.T + self.intercept_
+    def _unary(self, X: Any) -> tuple[LabelSets, NDArray[np.float64]]:
+        """The label sets considered, and the unary scores W x + b (n, q)."""
+        return LabelSets(self._left, self._right), X @ self.coef_.T + self.intercept_
 
     def _scores(self, X: Any) -> NDArray[np.float64]:
-        marginals = self._sets().expectations(self._unary(X), self.label_interaction_).marginals
-        return np.clip(marginals, 0.0, 1.0)
+        sets, U = self._unary(X)
+        return np.clip(sets.expectations(U, self.label_interaction_).marginals, 0.0, 1.0)
 
     def _parts(self, x: Any, given: Given) -> Parts:
         features = linear_parts(x, self.coef_, self.intercept_, given.names, GIVEN_OTHERS)
@@ -211,7 +204,8 @@ class CML(WeightedFit, ProbabilisticClassifier):
 
     def _predict(self, X: Any) -> NDArray[np.int8]:
         """The most probable label set of each instance."""
-        return self._sets().best(self._unary(X), self.label_interaction_)
+        sets, U = self._unary(X)
+        return sets.best(U, self.label_interaction_)
 
     def log_likelihood(self, X: ArrayLike, y: ArrayLike) -> NDArray[np.float64]:
         """The log probability of a label set for each instance.
@@ -229,7 +223,7 @@ class CML(WeightedFit, ProbabilisticClassifier):
         check_is_fitted(self)
         X, Y = self._validate_more(X, y)
         Y = dense(Y).astype(np.float64)
-        sets, U, interaction = self._sets(), self._unary(X), self.label_interaction_
+        (sets, U), interaction = self._unary(X), self.label_interaction_
         score = (U * Y).sum(axis=1) + psi(Y, interaction)
         log_p = score - sets.expectations(U, interaction).log_Z
         return np.where(sets.contain(Y), log_p, -np.inf)

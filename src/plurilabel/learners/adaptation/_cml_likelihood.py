@@ -4,14 +4,14 @@ The score of a label set y, for unary scores u and label interactions I, is
 
     F(y) = <u, y> + psi(y),    psi(y) = 1/2 y' I y.
 
-The sets are all sums of a row of ``left`` and a row of ``right``, two 0/1 tables that never share
-a label. So F splits into a part of the left row, a part of the right row and their interaction,
+The sets are all sums of a row of ``left`` and a row of ``right``, two 0/1 tables that share no
+label. So F splits into a part of the left row, a part of the right row and their interaction,
 which is the same for every instance: with the matrix E of its exponentials,
 
     Z = sum_ab exp(F_a) E_ab exp(F_b)
 
-is a product of matrices. All 2**q sets cost about 2**(q/2) exponentials for an instance, instead
-of 2**q. A plain list of sets is the case of one empty right row.
+is a matrix product. All 2**q sets then take about 2**(q/2) exponentials per instance instead of
+2**q. A plain list of sets has a single empty right row.
 """
 
 from __future__ import annotations
@@ -26,13 +26,12 @@ from plurilabel._core.blocks import row_blocks
 
 Floats = NDArray[np.float64]
 
-BLOCK = 2**21  # numbers in the largest temporary array, which limits the blocks of rows
-# below this, a partition function with terms of at most one may have lost significant terms
-UNDERFLOW = 1e-250
+BLOCK = 2**21  # numbers in the largest temporary array
+UNDERFLOW = 1e-250  # Z below which significant terms may have been lost
 
 
 class Expectations(NamedTuple):
-    """What the likelihood and its gradient need."""
+    """Expectations that the likelihood and its gradient need."""
 
     log_Z: Floats  # (n,)
     marginals: Floats  # (n, q), P(label | x)
@@ -40,7 +39,7 @@ class Expectations(NamedTuple):
 
 
 class LabelSets:
-    """The label sets that are considered possible: each row of left plus each row of right."""
+    """The label sets considered: each row of left plus each row of right."""
 
     def __init__(self, left: NDArray[Any], right: NDArray[Any]):
         self.left = np.ascontiguousarray(left, dtype=np.float64)  # (a, q)
@@ -54,11 +53,13 @@ class LabelSets:
     @classmethod
     def all(cls, Y: NDArray[np.integer]) -> LabelSets:
         """Every combination of the labels that vary in Y; the others keep their value."""
-        varying = np.flatnonzero(Y.min(axis=0) != Y.max(axis=0))
-        half = len(varying) // 2
-        left, right = (_combinations(part, Y.shape[1]) for part in np.split(varying, [half]))
-        left[:, Y.min(axis=0) == 1] = 1
-        return cls(left, right)
+        varying, tables = np.flatnonzero(Y.min(axis=0) != Y.max(axis=0)), []
+        for labels in np.split(varying, [len(varying) // 2]):
+            table = np.zeros((2 ** len(labels), Y.shape[1]), dtype=np.int8)
+            table[:, labels] = np.arange(len(table))[:, None] >> np.arange(len(labels)) & 1
+            tables.append(table)
+        tables[0][:, Y.min(axis=0) == 1] = 1
+        return cls(*tables)
 
     def __len__(self) -> int:
         return len(self.left) * len(self.right)
@@ -133,20 +134,12 @@ def _joint(left: Floats, cross: Floats, right: Floats) -> Floats:
 
 
 def _normalised(left: Floats, cross: Floats, right: Floats) -> tuple[Floats, Floats]:
-    """Posteriors of every set, (r, a, b), and log Z, by the sum that cannot underflow."""
+    """Posteriors of every set (r, a, b) and log Z, by a sum that cannot underflow."""
     F = _joint(left, cross, right)
     top = F.max(axis=(1, 2))
     P = np.exp(F - top[:, None, None])
     Z = P.sum(axis=(1, 2))
     return P / Z[:, None, None], np.log(Z) + top
-
-
-def _combinations(labels: NDArray[np.intp], q: int) -> NDArray[np.int8]:
-    """All subsets of some labels, as 0/1 rows of length q."""
-    k = len(labels)
-    table = np.zeros((2**k, q), dtype=np.int8)
-    table[:, labels] = np.arange(2**k)[:, None] >> np.arange(k) & 1
-    return table
 
 
 class Potentials(NamedTuple):
@@ -160,9 +153,9 @@ class Potentials(NamedTuple):
 class PenalisedLikelihood:
     """Mean negative log-likelihood plus penalty, as a function of a flat vector.
 
-    The intercepts carry no penalty. So features and label pairs can be centred (which only shifts
-    the intercepts) and every parameter can be scaled so that the curvature is about one: the
-    minimum stays where it is, and L-BFGS finds it in tens of steps, even on raw features.
+    The intercepts have no penalty. So features and label pairs can be centred, which only shifts
+    the intercepts, and every parameter is scaled to a curvature of about one: L-BFGS then finds
+    the minimum in tens of steps, even on raw features.
     """
 
     def __init__(self, X: Any, Y: Floats, weights: Floats, sets: LabelSets, C: float):
@@ -185,7 +178,7 @@ class PenalisedLikelihood:
                 f"X must hold values whose squares are finite, got {float(abs(X).max()):g}: scale "
                 "the features first"
             )
-        self.both = (Y.T * weights) @ Y  # (q, q), how often each pair of labels occurs
+        self.both = (Y.T * weights) @ Y  # (q, q), weight of the instances with both labels
         spread = self.prior * (1 - self.prior)
         j, k = self.pair
         curvature = [
@@ -220,7 +213,7 @@ class PenalisedLikelihood:
         return float(value / self.n), gradient * self.unit / self.n
 
     def start(self) -> Floats:
-        """Every potential zero."""
+        """All potentials zero."""
         return np.zeros(len(self.unit))
 
     def work(self) -> int:
@@ -230,7 +223,7 @@ class PenalisedLikelihood:
         return n * (a * b + q * (a + b) + (0 if sparse.issparse(self.X) else d * q))
 
     def potentials(self, v: Floats) -> Potentials:
-        """The parameters for features and labels as they are, not centred."""
+        """The parameters for features and labels that are not centred."""
         W, b, interaction = self._centred(v)
         return Potentials(W, b - self.mean @ W - interaction @ self.prior, interaction)
 

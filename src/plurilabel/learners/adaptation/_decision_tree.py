@@ -24,7 +24,7 @@ class MLDecisionTree(TreeClassifier):
         MLEnt = sum_j -p_j log2 p_j - (1 - p_j) log2 (1 - p_j),
 
     where p_j is the frequency of label j in the node. The probability of a label is its frequency
-    in the leaf of x; labels above 0.5 are predicted.
+    in the leaf of x; labels with a probability above 0.5 are predicted.
 
     Parameters
     ----------
@@ -46,28 +46,28 @@ max_leaf_nodes, min_impurity_decrease, random_state :
         Share of each feature in the decrease of impurity. This and the next two are computed on
         access.
     label_importances_ : ndarray of shape (q,)
-        Share of each label: which labels the splits served.
+        Share of each label in the decrease of impurity.
     label_feature_importances_ : ndarray of shape (q, d)
-        Share of each label and feature, which sums to the two above: the decrease of the label's
-        own entropy by the splits on the feature.
+        Share of each label and feature: the decrease of the label's own impurity by splits on the
+        feature. Sums to the two attributes above.
     constant_ : ndarray of shape (q,)
         The value of labels that all or no training instances have, NaN for the others.
     label_names_ : ndarray of shape (q,)
 
     Notes
     -----
-    The engine is scikit-learn's; it takes the mean over the labels instead of the sum. So
+    The tree is grown by scikit-learn, which averages over the labels instead of summing. So
     ``min_impurity_decrease`` and ``ccp_alpha`` are in units of MLEnt / q for ``"entropy"``. For
     ``"gini"`` they are in units of the mean of p (1 - p), half the Gini impurity: that is the
-    variance of a 0/1 label, so the engine is the regression tree, which makes the same splits and
-    needs no logarithms (for times see :class:`MLRandomForest`).
+    variance of a 0/1 label, so a regression tree makes the same splits, without logarithms (for
+    times see :class:`MLRandomForest`).
 
-    Labels may be unknown. Splits are then made for ``"gini"``, whatever ``criterion`` is, with the
-    unknown labels set to the mean of the known ones; the frequencies in the nodes are those
-    among the known labels, and where a node has none, those of its parent.
+    Labels may be unknown. Splits then always use ``"gini"``, with unknown labels set to the mean
+    of the known ones. The frequencies in a node are those among the known labels, or those of its
+    parent if none is known.
 
-    Dense features may have missing values. Sparse X stays sparse. Y is made dense: the engine
-    needs 8 n q bytes, and keeps 16 q bytes for each node (8 q for ``"gini"``).
+    Dense features may have missing values. Sparse X stays sparse. Y is made dense and takes 8 n q
+    bytes; each node takes 16 q bytes (8 q for ``"gini"``).
 
     References
     ----------
@@ -130,7 +130,7 @@ max_leaf_nodes, min_impurity_decrease, random_state :
     def cost_complexity_pruning_path(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> Bunch:
-        """The values of ``ccp_alpha`` at which pruning removes further nodes.
+        """Compute the values of ``ccp_alpha`` at which pruning removes further nodes.
 
         Parameters
         ----------
@@ -139,13 +139,13 @@ max_leaf_nodes, min_impurity_decrease, random_state :
         Returns
         -------
         Bunch with ``ccp_alphas`` and ``impurities``
-            Each pruned tree's ``ccp_alpha`` and total impurity of its leaves, as from
+            As returned by
             :meth:`sklearn.tree.DecisionTreeClassifier.cost_complexity_pruning_path`.
         """
         fresh = clone(self)
         X, Y = fresh._validate_fit(X, y)
         if isinstance(Y, UnknownLabels):
-            raise ValueError("the pruning path needs all labels, but some of y are unknown")
+            raise ValueError("the pruning path needs all labels, but y has unknown labels")
         return fresh._engine(self.criterion).cost_complexity_pruning_path(
             X, engine_labels(dense(Y)), sample_weight
         )

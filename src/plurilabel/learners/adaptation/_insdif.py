@@ -24,52 +24,51 @@ from plurilabel._core.medoids import k_medoids
 Floats: TypeAlias = NDArray[np.float64]
 Rows: TypeAlias = NDArray[np.intp]
 
-# distances that are worked on at a time: few enough to stay in a processor's cache
-CELLS = 1 << 18
+CELLS = 1 << 18  # distances computed at a time: small enough for the cache
 
 
 class INSDIF(ScoringClassifier):
-    """Instance differentiation: what sets an instance apart from the prototype of each label.
+    """Instance differentiation: bags of differences from the prototypes of the labels.
 
     The prototype v_l of a label is the mean of the instances that have it. An instance x becomes
-    the bag of differences {x - v_1, ..., x - v_q}. The training bags are grouped around medoids
-    under the Hausdorff distance, and the distances of a bag to all medoids are the inputs of one
+    the bag of differences {x - v_1, ..., x - v_q}. The training bags are clustered by k-medoids
+    under the Hausdorff distance, and the distances of a bag to all medoids are the inputs of a
     linear layer, fitted by least squares to targets of 1 and -1.
 
     Parameters
     ----------
     n_medoids : float or int, default=0.2
-        Number of medoids: a share of the training instances (a fifth in the paper), or a number.
+        Number of medoids, or their fraction of the training instances (a fifth in the paper).
     max_iter : int, default=100
-        Most rounds of moving medoids. It usually ends after three to ten.
+        Maximum number of rounds of k-medoids; three to ten are usual.
     random_state : int, RandomState instance or None, default=None
-        Chooses the first medoids.
+        For the first medoids.
 
     Attributes
     ----------
     prototypes_ : ndarray of shape (p, d)
-        Mean of the instances with each label. Labels that no instance has get no prototype.
+        Mean of the instances with each label that some instance has.
     medoids_ : ndarray of shape (m,)
-        Row numbers of the training instances whose bags are medoids.
+        Rows of the training instances whose bags are medoids.
     medoid_instances_ : array or CSR matrix of shape (m, d)
         Their features.
     coef_ : ndarray of shape (q, m)
         The linear layer.
     n_iter_ : int
-        Rounds of moving medoids.
+        Number of rounds of k-medoids.
     label_names_ : ndarray of shape (q,)
 
     Notes
     -----
-    *Distances.* The difference of two members of bags is (x - z) - (v_l - v_m), so that all q x q
-    distances of two bags follow from ||x - z||, the products of x and z with the prototypes, and
-    the distances between prototypes. A pair of bags costs q**2 operations, whatever the number of
-    features; no bag is ever made, and X may be sparse.
+    Members of two bags differ by (x - z) - (v_l - v_m), so that all q x q distances of the bags
+    follow from ||x - z||, the products of x and z with the prototypes, and the distances between
+    prototypes. A pair of bags costs q**2 operations for any number of features; no bag is ever
+    formed, and X may be sparse.
 
-    *Labels that all or no training instances have* get the constant score 1 or -1.
+    Labels that all or no training instances have get the constant score 1 or -1.
 
-    *Scale.* Multiplying all features by the same number changes nothing; features of different
-    units should be standardised.
+    Scaling all features by the same number changes nothing; features of different units should be
+    standardised.
 
     References
     ----------
@@ -112,7 +111,7 @@ class INSDIF(ScoringClassifier):
     def _fit(self, X: Any, Y: LabelMatrix) -> None:
         n = X.shape[0]
         Y = dense(Y)
-        # distances depend on neither origin nor unit, but their rounding errors do
+        # distances do not depend on origin or unit, but their rounding errors do
         self.scale_, self.center_ = float(abs(X).max()) or 1.0, None
         if not sparse.issparse(X):
             self.center_ = self._framed(X).mean(axis=0)
@@ -152,8 +151,8 @@ class INSDIF(ScoringClassifier):
         return Parts(names, values, self.constant_.copy(), (SCORE,) * self.n_labels_)
 
     def _framed(self, X: Any) -> Any:
-        """X in the unit and, unless the training set was sparse, around its mean."""
-        # in one memory layout: sums in another order would be rounded differently
+        """X scaled and, unless the training set was sparse, centred."""
+        # one memory layout, so that sums are rounded alike
         X = sparse.csr_array(X) if sparse.issparse(X) else np.ascontiguousarray(X)
         X = X.astype(np.float64) / self.scale_
         return X if self.center_ is None else dense(X) - self.center_
@@ -170,7 +169,7 @@ def _prototypes(X: Any, Y: NDArray[Any]) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class _Bags:
-    """Bags of differences, without making them: what their distances depend on."""
+    """Bags of differences, represented by what their distances depend on."""
 
     X: Any
     prototypes: Floats
@@ -196,7 +195,7 @@ class _Bags:
 
 
 def hausdorff(bags: _Bags, others: _Bags) -> Floats:
-    """Maximal Hausdorff distance of each bag to each other one."""
+    """Maximal Hausdorff distance of each bag to each other bag."""
     # With a_l = <x - z, v_l>, the squared distance of member l of x to member m of z is
     # ||x - z||^2 + ||v_l - v_m||^2 - 2 a_l + 2 a_m.
     apart, q = bags.apart, bags.products.shape[1]
@@ -209,6 +208,6 @@ def hausdorff(bags: _Bags, others: _Bags) -> Floats:
         back = np.minimum.reduce([apart[l, m] - a[m] for m in range(q)]) + a[l]
         np.maximum(most, np.maximum(there, back), out=most)
     square += most
-    # what is left of a difference of rounded numbers is 0, and not its root
+    # a square that is only rounding is 0, so that its root is not much larger
     rounding = 1e-14 * (norms + squared_norms(bags.prototypes).max())
     return np.sqrt(np.where(square > rounding, square, 0.0))

@@ -27,41 +27,38 @@ class MLRandomForest(TreeClassifier):
     """A random forest whose trees serve all labels at once.
 
     Each tree is an :class:`MLDecisionTree` grown on a bootstrap sample, with a random choice of
-    features at each split; the probability of a label is the mean over the trees of its frequency
-    in the leaf of x. In the comparison that the review cites, forests of such trees (predictive
-    clustering trees, RF-PCT) were the best method.
+    features at each split. The probability of a label is the mean over the trees of its frequency
+    in the leaf of x. Forests of such trees (predictive clustering trees, RF-PCT) were the best
+    method in the comparison of Madjarov et al.
 
     Parameters
     ----------
     n_estimators : int, default=100
-        Number of trees; of each label, with ``splits="label"``.
+        Number of trees, per label with ``splits="label"``.
     splits : {"joint", "label"}, default="joint"
-        Whom the splits serve. ``"joint"``: all labels at once. ``"label"``: one label, so that
-        each label has a forest of its own.
+        ``"joint"``: splits serve all labels at once. ``"label"``: each label has its own forest.
     extra_trees : bool, default=False
-        Also draw the cut points at random: extremely randomised trees.
+        Whether to also draw the cut points at random (extremely randomised trees).
     bootstrap : bool or "auto", default="auto"
-        Grow each tree on a bootstrap sample, or on all instances. ``"auto"``: a sample, except
-        for extra trees.
+        Whether to grow each tree on a bootstrap sample. ``"auto"``: yes, except for extra trees.
     max_samples : int, float or None, default=None
         Size of the bootstrap samples; None is n.
     oob_score : bool, default=False
-        Keep for each training instance the probabilities by the trees that did not see it.
+        Whether to compute out-of-bag probabilities of the training instances.
     criterion : {"gini", "entropy"}, default="gini"
         As in :class:`MLDecisionTree`; see below.
     max_features : {"sqrt", "log2"}, int, float or None, default="sqrt"
-        Number of features to try at each split.
+        Number of features to consider at each split.
     max_depth, min_samples_split, min_samples_leaf, min_weight_fraction_leaf, max_leaf_nodes, \
 min_impurity_decrease, ccp_alpha, random_state :
         As in :class:`sklearn.ensemble.RandomForestClassifier`, with its defaults.
     label_weight : {"balanced"}, default=None
-        "balanced": in the leaves, the instances that have a label weigh together as much as those
-        that lack it, and so they do in ``label_feature_importances_``; splits do not change. More
-        rare labels are then predicted, and probabilities are of labels that half of the instances
-        had.
+        "balanced" gives the instances with and without a label the same total weight in the
+        leaves and in ``label_feature_importances_``; splits do not change. Rare labels are then
+        predicted more often, and probabilities are those of labels that half of the instances
+        have.
     n_jobs : int, default=None
-        Number of trees to grow in parallel, and of threads in prediction. The result does not
-        depend on it.
+        Number of threads for growing trees and for prediction. The result does not depend on it.
 
     Attributes
     ----------
@@ -69,35 +66,26 @@ min_impurity_decrease, ccp_alpha, random_state :
         A regressor with ``criterion="gini"``, a classifier with ``"entropy"``;
         ``estimator_.estimators_`` are its trees. Only with ``splits="joint"``.
     estimators_ : list of MLRandomForest
-        The forest of each label, None for a label that does not vary. Only with
-        ``splits="label"``.
+        The forest of each label, None for constant labels. Only with ``splits="label"``.
     oob_decision_ : ndarray of shape (n, q)
         Out-of-bag probabilities, if ``oob_score``: unbiased scores of the training instances, to
-        which a threshold strategy can be fitted without any further fit. NaN, with a warning, for
-        an instance that every tree saw.
+        which a threshold strategy can be fitted. NaN, with a warning, for an instance that is in
+        the sample of every tree.
     oob_score_ : float
         Subset accuracy of the out-of-bag predictions.
-    feature_importances_ : ndarray of shape (d,)
-        Share of each feature in the decrease of impurity, averaged over the trees. This and the
-        next two are computed on access.
-    label_importances_ : ndarray of shape (q,)
-        Share of each label: which labels the splits served.
-    label_feature_importances_ : ndarray of shape (q, d)
-        Share of each label and feature, which sums to the two above.
-    constant_ : ndarray of shape (q,)
-        The value of labels that all or no training instances have, NaN for the others.
+    feature_importances_, label_importances_, label_feature_importances_, constant_
+        As in :class:`MLDecisionTree`, averaged over the trees.
     label_names_ : ndarray of shape (q,)
 
     Notes
     -----
-    As for :class:`MLDecisionTree`: the engine is scikit-learn's, dense features may have missing
-    values, sparse X stays sparse, Y is made dense, labels may be unknown. ``predict_proba`` reads
-    the leaves itself: it takes half the time of scikit-learn's for 14 labels, a quarter for 200.
+    As in :class:`MLDecisionTree`, dense features may have missing values, sparse X stays sparse,
+    Y is made dense, and labels may be unknown. ``predict_proba`` takes half the time of
+    scikit-learn's for 14 labels, and a quarter for 200.
 
-    *Defaults.* ``"entropy"`` is the review's criterion; RF-PCT splits by ``"gini"``, which is a
-    regression forest on the 0/1 labels here. Gini was the better of the two on ten datasets (the
-    table is on :doc:`the learner's page </learners/MLRandomForest>`); with 100 labels, a fit by
-    entropy took 8 to 16 times as long.
+    *Defaults.* ``"entropy"`` is the criterion of the review, ``"gini"`` that of RF-PCT. Gini was
+    better on ten datasets (see :doc:`the learner's page </learners/MLRandomForest>`); with 100
+    labels, entropy took 8 to 16 times as long.
 
     References
     ----------
@@ -182,7 +170,7 @@ min_impurity_decrease, ccp_alpha, random_state :
 
     def _engine(self, criterion: str) -> Any:
         params = self.get_params(deep=False)
-        # the engine's own out-of-bag scores fail for labels that never vary
+        # scikit-learn's own out-of-bag scores fail for constant labels
         for name in ("splits", "extra_trees", "oob_score", "criterion", "label_weight"):
             del params[name]
         params["bootstrap"] = self._bootstrap()
@@ -213,11 +201,11 @@ min_impurity_decrease, ccp_alpha, random_state :
             self._set_out_of_bag(X, Y.toarray() if partial else dense(Y))
 
     def _balance(self, Y: LabelMatrix, sample_weight: Any) -> None:
-        """Frequencies in the nodes of instances that weigh as ``label_weight`` says."""
+        """Set the frequencies in the nodes to those of balanced labels."""
         Y, unknown = known_part(Y)
         has = dense(Y).astype(bool)
         cells = cell_weights("balanced", has, unknown, sample_weight)
-        # all that have a label weigh the same, and all that lack it; 1 where there is none
+        # the weight of all instances that have a label, and of all that lack it; 1 if none do
         own, other = (np.where(which, cells, 0).max(axis=0) for which in (has, ~has))
         own, other = (np.where(weight > 0, weight, 1.0) for weight in (own, other))
         for tree in self._trees():
@@ -229,7 +217,7 @@ min_impurity_decrease, ccp_alpha, random_state :
             tree.tree_.value[:, :, -1] = balanced
 
     def _fit_each(self, X: Any, Y: LabelMatrix, sample_weight: Any) -> None:
-        """Fit a forest for each label that varies, to the instances with a known value."""
+        """Fit a forest for each label that varies, to the instances where it is known."""
         partial = isinstance(Y, UnknownLabels)
         known = ~dense(Y.unknown) if partial else np.ones(Y.shape, dtype=bool)
         y = dense(Y.Y if partial else Y)
@@ -251,7 +239,7 @@ min_impurity_decrease, ccp_alpha, random_state :
         return self._columns(lambda forest: forest._scores(X)[:, 0], X.shape[0])
 
     def _columns(self, of: Callable[[Any], Any], size: int) -> NDArray[np.float64]:
-        """Something of the forest of each label, (size, q); the value of labels without one."""
+        """The result of a function of each label's forest (size, q); else the constant value."""
         found = np.tile(self.constant_, (size, 1))
         for l, forest in enumerate(self.estimators_ or []):
             if forest is not None:
@@ -261,12 +249,8 @@ min_impurity_decrease, ccp_alpha, random_state :
     def _parts(self, x: Any, given: Given) -> Parts:
         if self.estimators_ is None:
             return super()._parts(x, given)
-        return side_by_side(
-            [
-                constant_parts([value]) if forest is None else forest._parts(x, given)
-                for forest, value in zip(self.estimators_, self.constant_)
-            ]
-        )
+        pairs = zip(self.estimators_, self.constant_)
+        return side_by_side([f._parts(x, given) if f else constant_parts([c]) for f, c in pairs])
 
     @property
     def feature_importances_(self) -> NDArray[np.float64]:
@@ -300,7 +284,7 @@ min_impurity_decrease, ccp_alpha, random_state :
                     unknown = np.isnan(Y[:, l])
                     rows, others = np.flatnonzero(~unknown), np.flatnonzero(unknown)
                     self.oob_decision_[rows, l] = forest._out_of_bag(X[rows])[:, 0]
-                    if len(others):  # which no tree has seen
+                    if len(others):  # no tree has seen these
                         self.oob_decision_[others, l] = forest._scores(X[others])[:, 0]
         known = ~np.isnan(self.oob_decision_).any(axis=1)
         if not known.all():
@@ -315,7 +299,7 @@ min_impurity_decrease, ccp_alpha, random_state :
         self.oob_score_ = float(right.mean()) if known.any() else float("nan")
 
     def _out_of_bag(self, X: Any) -> NDArray[np.float64]:
-        """Mean over the trees that did not see a row, (n, q); NaN if all did."""
+        """Mean over the trees whose samples lack a row, (n, q); NaN if there is none."""
         n, trees = X.shape[0], self._trees()
         unseen = [np.flatnonzero(seen == 0) for seen in self._samples(n)]
         leaves = Parallel(self.n_jobs, require="sharedmem")(

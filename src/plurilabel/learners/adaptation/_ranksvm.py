@@ -27,7 +27,7 @@ from plurilabel.learners.adaptation._ranksvm_kernel import gram, kernel_matrix
 from plurilabel.learners.adaptation._ranksvm_solver import Solution, solve
 from plurilabel.thresholds import LinearThreshold
 
-BYTES = 260  # memory of the solver for each entry of beta (n, q): measured
+BYTES = 260  # of the solver for each entry of beta (n, q), measured
 
 
 class RankSVM(WeightedFit, ScoringClassifier):
@@ -38,17 +38,17 @@ class RankSVM(WeightedFit, ScoringClassifier):
         1/2 sum_l |w_l|^2 + C sum_i 1 / (|Y_i| |D_i|) sum_{k in Y_i, l in D_i} max(0, 1 - f_k(x_i)
         + f_l(x_i)),
 
-    where D_i are the labels that instance i does not have: a convex form of the ranking loss.
-    Then a threshold t(x), linear in the scores, is learned on the training scores
-    (:class:`~plurilabel.LinearThreshold`), and l is predicted where f_l(x) > t(x).
+    where Y_i are the labels of instance i and D_i all others: a convex form of the ranking loss.
+    Then a threshold t(x), linear in the scores, is fitted to the training scores
+    (:class:`~plurilabel.LinearThreshold`), and label l is predicted if f_l(x) > t(x).
     ``decision_function`` is f(x) - t(x), which ranks as f does; ``ranking_function`` is f(x).
 
     Parameters
     ----------
     kernel : {"linear", "poly", "rbf", "precomputed"} or callable, default="linear"
         ``<x, y>``, ``(gamma <x, y> + coef0)^degree``, or ``exp(-gamma |x - y|^2)``. A callable
-        takes two sets of rows and returns their matrix of kernel values. With ``"precomputed"`` X
-        is that matrix: (n, n) in ``fit``, one row per instance and n columns afterwards.
+        takes two matrices and returns the kernel values of their rows. With ``"precomputed"``, X
+        is the kernel matrix: (n, n) in ``fit``, (m, n) afterwards.
     C : float, default=1.0
         Weight of the loss against the margin.
     degree : int, default=3
@@ -62,67 +62,63 @@ class RankSVM(WeightedFit, ScoringClassifier):
         The threshold t(x). None is t(x) = 0, for use inside a
         :class:`~plurilabel.ThresholdClassifier` with another strategy.
     tol : float, default=1e-6
-        The solver stops at this duality gap, relative to the objective.
+        Duality gap, relative to the objective, at which the solver stops.
     max_iter : int, default=100
-        Maximum number of steps; ten to thirty are usual. If they do not reach ``tol``, there is a
-        :class:`~sklearn.exceptions.ConvergenceWarning`.
+        Maximum number of steps of the solver; ten to thirty are usual.
     cache_size : float, default=1000
-        Megabytes for the kernel matrix. What does not fit is computed again when it is needed.
+        Megabytes for the kernel matrix. Rows that do not fit are recomputed when needed.
 
     Attributes
     ----------
     intercept_ : ndarray of shape (q,)
-        The biases b; they sum to 0, since only differences matter.
+        The biases b, which sum to 0: only differences matter.
     dual_coef_ : ndarray of shape (n_support, q)
         beta, with f_l(x) = sum_i beta_il K(x_i, x) + b_l.
     support_ : ndarray of shape (n_support,)
         Rows of X that ``dual_coef_`` belongs to.
     coef_ : ndarray of shape (q, d)
-        w, with ``kernel="linear"`` only.
+        w; only with ``kernel="linear"``.
     threshold_ : LinearThreshold or None
         The fitted threshold function.
     objective_ : float
         The value of the objective above.
     dual_gap_ : float
-        An upper bound on how far the objective is above its minimum, relative to it; computed from
-        a dual feasible point, whatever the solver did.
+        An upper bound on the relative distance of the objective from its minimum, certified by a
+        dual feasible point.
     n_iter_ : int
         Number of steps of the solver.
     label_names_ : ndarray of shape (q,)
 
     Notes
     -----
-    The quadratic program is solved exactly, but not by the Frank-Wolfe steps of the paper. Where q
+    The quadratic program is solved exactly, but not by the Frank-Wolfe steps of the paper. If q
     times the number of features (or of instances, with a kernel) is at most 4096, an
-    interior-point method takes 10 to 30 steps at any scale of the features and any C; only where
-    C times the mean of K(x, x) is beyond 1e13 and the loss cannot vanish does rounding keep the
-    certified gap above 1e-6. Otherwise, operator splitting or proximal Newton steps work on the
-    sums of the dual variables over each label, (n, q) numbers beta: no list of pairs is kept, and
-    q may be large. A Newton step costs products K V with V (n, q), so that time grows with n^2 q,
-    and with C. With a linear kernel no kernel matrix is formed, and sparse X is not made dense.
-    Sparse labels are made dense, as beta is: 260 n q bytes, and a fit that needs more than 4 GB is
-    refused.
+    interior-point method takes 10 to 30 steps at any scale of the features and any C. (Only if C
+    times the mean of K(x, x) exceeds 1e13 and the loss cannot vanish does rounding keep the
+    certified gap above 1e-6.) Otherwise, operator splitting or proximal Newton steps work on the
+    sums of the dual variables over each label, (n, q) numbers beta, instead of all pairs. A Newton
+    step costs products K V with V (n, q), so that time grows with n^2 q, and with C. With a linear
+    kernel no kernel matrix is formed, and sparse X stays sparse. Y is made dense: a fit takes
+    260 n q bytes, and more than 4 GB are refused.
 
-    The factor 1/2 is as in the dual problem of the paper and as in other support vector machines;
-    the paper's primal problem leaves it out.
+    The factor 1/2 is that of the paper's dual problem and of other support vector machines; the
+    paper's primal problem leaves it out.
 
-    Instances with all labels or none have no pairs: they are used for the threshold only. A label
-    that no training instance has, or that all have, has no finite best bias. Its score is one
-    below the lowest of the others and 0, or one above the highest, and it is never, or always,
-    predicted. With a single label there are no pairs at all, and the more frequent answer is
-    predicted.
+    Instances with all labels or none have no pairs and are used for the threshold only. A label
+    that all or no training instances have has no finite best bias: its score is one above the
+    highest, or one below the lowest, of the others and 0, and it is always or never predicted.
+    With a single label the more frequent answer is predicted.
 
-    Labels may be unknown. Only pairs of known labels are then formed, and Y_i and D_i are the
-    known labels that instance i has and lacks; its best cut, which the threshold learns from, is
-    that of its known labels. Known labels of one kind form no pair: such instances rank them
-    against one more label, which they lack or have accordingly, and which is discarded after
-    fitting. A label with the same value wherever it is known counts in ``|Y_i|``
-    and ``|D_i|`` like any other; but its bias is free, so that its pairs cost nothing. Where no
-    pairs connect two groups of labels, as in tables that share no label, only differences of
-    biases within a group are determined, and the biases sum to 0.
+    Labels may be unknown. Only pairs of known labels count, Y_i and D_i are the known labels that
+    instance i has and lacks, and the threshold is fitted to the best cut of the known labels. An
+    instance whose known labels are all present, or all absent, ranks them against an additional
+    label that is discarded after fitting. A label with the same value wherever it is known counts
+    in ``|Y_i|`` and ``|D_i|`` like any other, but its bias is free, so that its pairs cost
+    nothing. If no pairs connect two groups of labels, as in tables that share no label, only
+    differences of biases within a group are determined.
 
-    ``coef0`` is 1 by default because on Yeast the ranking loss of degree 8 is then 0.159, with 0
-    it is 0.197; 0.179 is published, for a kernel that is not stated.
+    ``coef0`` is 1 by default because on Yeast the ranking loss of degree 8 is then 0.159, and
+    0.197 with 0; 0.179 is published for an unstated kernel.
 
     References
     ----------
@@ -212,7 +208,7 @@ class RankSVM(WeightedFit, ScoringClassifier):
         self._always = ~(D.any(axis=0) | self._never)
         varies = ~(self._never | self._always)
         self.kernel_, self._params = self.kernel, self._kernel_params(X, weights)
-        # a bias takes the place of a mean, and distances have no origin; less is lost to rounding
+        # Centring loses less to rounding. The biases absorb it, and distances have no origin.
         moves = self.kernel in ("linear", "rbf") and not sparse.issparse(X)
         self._centre = X.mean(axis=0) if moves else None
 
@@ -233,7 +229,7 @@ class RankSVM(WeightedFit, ScoringClassifier):
         if self.threshold is not None and varies.any():
             f, Y_known = self._f(X)[:, varies], Y[:, varies]
             known = Y_known if unknown is None else UnknownLabels(Y_known, ~(Y | D)[:, varies])
-            # at the optimum many scores are equal, but not to the last digit
+            # at the optimum many scores are equal except for rounding
             self.threshold_ = LinearThreshold(digits=7).fit(f, known, sample_weight=weights)
 
     def _solve(self, X: Any, rows: NDArray[np.intp], sets: LabelSets) -> Solution:
@@ -241,7 +237,7 @@ class RankSVM(WeightedFit, ScoringClassifier):
         some = X[rows][:, rows] if self.kernel == "precomputed" else X[rows]
         if self._centre is not None:
             some = some - self._centre
-        # half of the time is spent elsewhere, and small products are too short for threads
+        # small products are too short for threads
         with one_blas_thread() if len(rows) < 2000 else nullcontext():
             K = gram(some, self.kernel, self._params, self._cache_bytes())
             found = solve(K, sets, tol=self.tol, max_iter=self.max_iter)
@@ -251,7 +247,7 @@ class RankSVM(WeightedFit, ScoringClassifier):
             if size > 100:
                 advice += (
                     f", lower C, or scale the features: C times the mean of K(x, x) is "
-                    f"{size:.0e}, and the smaller it is, the fewer steps are needed"
+                    f"{size:.0e}; the smaller it is, the fewer steps are needed"
                 )
             warnings.warn(
                 f"RankSVM stopped after {found.n_iter} steps with a duality gap of "
@@ -264,7 +260,7 @@ class RankSVM(WeightedFit, ScoringClassifier):
     def _keep(
         self, X: Any, rows: NDArray[np.intp], beta: NDArray[np.float64], b: NDArray[np.float64]
     ) -> None:
-        """Set the fitted attributes, from the coefficients (rows, q) and biases (q,)."""
+        """Set the fitted attributes from coefficients (rows, q) and biases (q,)."""
         kept, centre = beta.any(axis=1), self._centre
         self.support_, self.dual_coef_, self.intercept_ = rows[kept], beta[kept], b
         self._support_vectors = None
@@ -289,7 +285,7 @@ class RankSVM(WeightedFit, ScoringClassifier):
         fixed, q = self._never | self._always, self.n_labels_
         if self.kernel_ == "linear":
             found = linear_parts(x, self.coef_, self.intercept_, given.names, SCORE)
-        else:  # each support vector by its similarity: f is exactly their sum
+        else:  # f is the sum over the support vectors
             names = [f"like training row {i}" for i in self.support_]
             K = self._similarities(x)[0] if len(names) else np.zeros(0)
             values = K[:, np.newaxis] * self.dual_coef_
@@ -336,10 +332,9 @@ class RankSVM(WeightedFit, ScoringClassifier):
             gamma = 1.0 / X.shape[1]
         elif gamma == "scale":
             with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-                if weights is not None:  # of the rows, as often as they weigh
-                    w, n_all = weights / weights.sum(), X.shape[1]
-                    first = np.asarray(w @ X).sum() / n_all
-                    second = np.asarray(w @ (X * X)).sum() / n_all
+                if weights is not None:
+                    w = weights / weights.sum()
+                    first, second = (np.asarray(w @ M).sum() / X.shape[1] for M in (X, X * X))
                     variance = np.float64(second - first**2)
                 else:
                     whole = (X * X).mean() - X.mean() ** 2 if sparse.issparse(X) else X.var()
@@ -357,8 +352,8 @@ class RankSVM(WeightedFit, ScoringClassifier):
     def _validate_X(self, X: Any, *, reset: bool) -> Any:
         kernel = self.kernel if reset else getattr(self, "kernel_", self.kernel)
         given = kernel == "precomputed"
+        # one precision and memory layout, so that equal numbers give equal results
         form = {"accept_sparse": False if given else "csr", "dtype": np.float64, "order": "C"}
-        # one precision and one memory layout: the same numbers must give the same result
         X = validate_features(self, X, reset=reset, **form)
         if given and reset:
             if X.shape[0] != X.shape[1]:
@@ -382,8 +377,8 @@ def _ranked_labels(
     Y: NDArray[np.bool_], D: NDArray[np.bool_], varies: NDArray[np.bool_]
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.intp]]:
     """The labels to rank above and below the others, and the number of pairs |Y_i| |D_i|."""
-    # Where the known labels of instances are all present or all absent, and there are instances of
-    # both kinds, they are ranked against one more label, which is absent or present accordingly.
+    # If known labels of some instances are all present, and those of others all absent, they are
+    # ranked against one more label, which these instances lack or have.
     has, lacks = Y.sum(axis=1), D.sum(axis=1)
     y, d, n_pairs = Y[:, varies], D[:, varies], has * lacks
     some = has + lacks < Y.shape[1]

@@ -8,8 +8,8 @@ Its dual variables alpha_kl in [0, c] enter the dual problem only by their sums
 
     beta_k = sum_l alpha_kl (k in A),   beta_l = - sum_k alpha_kl (l in D),
 
-so that the set Z of these vectors is all there is to know about the pairs. Here are the loss, by
-one sort, and the projection on Z, by splitting: both take q numbers for an instance, not |A| |D|.
+so that the set Z of these vectors says all about the pairs. This module computes the loss, by one
+sort, and the projection on Z: both take q numbers for an instance, not |A| |D|.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from plurilabel._core.blocks import row_blocks
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
-BLOCK = 2**17  # entries projected at once: the arrays of a round stay in the cache
+BLOCK = 2**17  # entries projected at once: small enough for the cache
 
 
 @dataclass(frozen=True)
 class LabelSets:
-    """Labels that each instance has and lacks, if known, and its pairs' weight; none is empty."""
+    """The labels that each instance is known to have and to lack, and the weight of its pairs."""
 
     A: NDArray[np.bool_]  # (n, q)
     D: NDArray[np.bool_]  # (n, q)
@@ -48,7 +48,7 @@ class LabelSets:
         return np.asarray(self.A.T.astype(np.float64) @ self.D > 0)
 
     def parts(self) -> Ints:
-        """Numbers of the labels (q,), equal where pairs connect them: all, if none is unknown."""
+        """The connected component (q,) of each label; one component if all labels are known."""
         return np.asarray(connected_components(self.before(), directed=False)[1])
 
 
@@ -71,8 +71,8 @@ def pairwise_hinge(z: Floats, sets: LabelSets) -> float:
 class Groups:
     """Entries of (n, q) whose projections move together, in groups of at least two.
 
-    The derivative of the projection, Q, takes from a change of these entries its mean over each
-    group; the change of every other entry it makes 0.
+    The derivative Q of the projection subtracts from a change of these entries its mean over each
+    group, and sets the change of every other entry to 0.
     """
 
     row: Ints  # of each entry
@@ -81,7 +81,7 @@ class Groups:
     size: Ints  # of each group
 
     def centred(self, v: Floats) -> Floats:
-        """Q v, where v has the values of the entries."""
+        """Q v, for the values v of the entries."""
         return v - (np.bincount(self.number, v) / self.size)[self.number]
 
     def summed(self, weight: Floats, q: int) -> Floats:
@@ -95,7 +95,7 @@ class Groups:
 
 
 def project(w: Floats, sets: LabelSets) -> tuple[Floats, Groups]:
-    """Projection of each row of w on its set Z, and the groups that move together."""
+    """Project each row of w on its set Z; also return the groups that move together."""
     beta, q = np.empty_like(w), w.shape[1]
     entries, numbers, n_groups = [], [], 0
     for rows in row_blocks(len(w), q, BLOCK):
@@ -116,15 +116,15 @@ def _proximal(
 
     A pair with x_k > x_l pulls both with the full force c, an equal pair with at most c. Forces
     keep the order of A, and that of D. So an l of D with i labels of A above it is at w_l + c i,
-    unless it meets the next one of A and stays there. A block of A, s labels at the same place x
+    unless it meets the next label of A and stays there. A block of A, s labels at the same place x
     with i others above them, is pulled by all it has passed or met:
 
         sum_{k in block} w_k = s x + sum_{l in D} clip(x - w_l - c i, 0, c s),
 
-    whose right side grows with x, and does not depend on other blocks. Each label of A begins as
-    a block, and blocks that come out in the wrong order are merged, as in isotonic regression.
+    whose right side grows with x and does not depend on other blocks. Each label of A starts as
+    a block, and blocks in the wrong order are merged, as in isotonic regression.
 
-    Returns x, and the flat places of the entries that are equal to others with their groups.
+    Returns x, and the flat indices of the entries that equal others, with their groups.
     """
     n, q = w.shape
     order = np.where(D, w, np.inf).argsort(axis=1)
@@ -133,7 +133,7 @@ def _proximal(
     np.cumsum(d, axis=1, out=sums[:, 1:])
     n_D = D.sum(axis=1)
 
-    # blocks, row by row and from above
+    # blocks of A, row by row and from above
     flat = np.flatnonzero(A)
     row, value = flat // q, w.ravel()[flat]
     flat = flat[np.lexsort((-value, row))]
@@ -153,19 +153,18 @@ def _proximal(
         new = np.add.reduceat(np.r_[False, wrong], first, dtype=np.intp) > 0
         row, above, x, met, passed = (each[first] for each in (row, above, x, met, passed))
 
-    # rounding must not let two blocks meet the same label
+    # rounding must not make two blocks meet the same label
     same = np.flatnonzero(row[1:] == row[:-1]) + 1
     met[same] = np.maximum(np.minimum(met[same], passed[same - 1]), passed[same])
 
-    # labels of D pulled by the blocks that passed them, then those that stay with one
+    # pull the labels of D by the blocks that passed them; then place those that met a block
     forces = np.bincount(row * (q + 1) + passed, size, n * (q + 1)).reshape(n, q + 1)[:, :0:-1]
     moved = np.where(np.arange(q) < n_D[:, None], forces.cumsum(axis=1)[:, ::-1], 0.0)
     d += c[:, None] * moved
     n_met = met - passed
     block = np.repeat(np.arange(len(row)), n_met)
-    place = (
-        row[block] * q + np.arange(len(block)) + np.repeat(passed - n_met.cumsum() + n_met, n_met)
-    )
+    place = np.arange(len(block)) + np.repeat(passed - n_met.cumsum() + n_met, n_met)
+    place += row[block] * q
     d.ravel()[place] = x[block]
     result = np.empty_like(w)
     np.put_along_axis(result, order, d, axis=1)
@@ -185,7 +184,7 @@ def _places(
 ) -> tuple[Floats, Ints, Ints]:
     """Where blocks of A come to rest, and how many of the ordered D they reach and pass."""
     # The right side of the equation bends at w_l + c i, where l is reached, and at
-    # w_l + c (i + s), where it is passed. Binary searches for the last of each below the solution.
+    # w_l + c (i + s), where it is passed: binary searches find the last of each.
     q = d.shape[1]
     d, sums, start, start_sums = d.ravel(), sums.ravel(), row * q, row * (q + 1)
     begin, width = c * i, c * size

@@ -1,9 +1,9 @@
 """Rank-SVM by an interior-point method, for problems with few weights.
 
-The proximal steps of ``_ranksvm_solver`` take few products with K where C times the kernel is
-moderate. Where it is large, the problem resembles a linear program, and they crawl. A primal-dual
-interior-point method (Mehrotra 1992) does not mind the scale: it takes a few dozen steps at any C.
-But it lists the pairs, and factorises a matrix with a row for each weight, q times the rank of K.
+The proximal steps of ``_ranksvm_solver`` are fast if C times the kernel is moderate. If it is
+large, the problem resembles a linear program, and they crawl. A primal-dual interior-point method
+(Mehrotra 1992) takes a few dozen steps at any C, but lists all pairs and factorises a matrix with
+a row for each weight, q times the rank of K.
 
 With K = Phi Phi', w = Phi' beta, and p = (i, k, l) a pair of instance i of margin z_ik - z_il:
 
@@ -23,29 +23,31 @@ from scipy import linalg
 
 from plurilabel.learners.adaptation._ranksvm_hinge import Floats, LabelSets
 
-REFINE = 20  # most steps of conjugate gradients after a Cholesky factor, which has lost digits
+REFINE = 20  # most steps of conjugate gradients, preconditioned by a Cholesky factor
 
 
 def interior_points(
     Phi: Floats, sets: LabelSets
 ) -> Iterator[tuple[Floats, Floats, Floats, Floats]]:
-    """Points on the way to the optimum: beta (n, q) in Z, weights (r, q) and biases (q,)."""
-    # And another beta next to the first, of weights next to 0: multiplied, it is nearly optimal
-    # for that multiple of a large c. Phi (n, r) are the features; those of a kernel are a root of
-    # its matrix. Ends where rounding leaves no further step.
+    """Points on the way to the optimum: beta (n, q) in Z, weights (r, q) and biases (q,).
+
+    Also yields another beta near the first, with weights near 0: a multiple of it is nearly
+    optimal for that multiple of a large c. ``Phi`` (n, r) are the features; for a kernel, a square
+    root of its matrix. Ends where rounding leaves no further step.
+    """
     A, part = Pairs(sets), sets.parts()
     (n, r), q = Phi.shape, sets.A.shape[1]
-    Phi_1 = np.column_stack([Phi, np.ones(n)])  # the biases are weights of a constant feature
+    Phi_1 = np.column_stack([Phi, np.ones(n)])  # biases are weights of a constant feature
     upper = sets.c[A.row]
     # alpha and the slack below its upper bound, with their multipliers u and v
     alpha, slack = upper / 2, upper / 2
     u, v = np.ones(len(upper)), np.full(len(upper), 2.0)
     W = np.zeros((r + 1, q))
-    # only differences of biases matter: that of the last label of each part stays 0
+    # only differences of biases matter: the last of each component stays 0
     pinned = q - 1 - np.unique(part[::-1], return_index=True)[1]
 
     def direction(r_u: Floats, r_v: Floats, at: Any) -> tuple[Floats, Floats, Floats, Floats]:
-        """Newton's step to alpha u + r_u and slack v + r_v: of W, alpha, u and v."""
+        """The Newton step of W, alpha, u and v to alpha u + r_u and slack v + r_v."""
         alpha, slack, u, v, theta, r_margin, r_W, newton = at
         g = r_margin + r_u / alpha - r_v / slack
         dW = newton(Phi_1.T @ A.sums(theta * g) - r_W)
@@ -67,7 +69,7 @@ def interior_points(
             return
 
         at = alpha, slack, u, v, theta, r_margin, r_W, newton
-        # how far a step to mu = 0 would get, and what it would do to the products (Mehrotra)
+        # predictor: how far a step to mu = 0 would get; then the corrector (Mehrotra)
         mu = (alpha @ u + slack @ v) / (2 * len(upper))
         _, da, du, dv = direction(-alpha * u, -slack * v, at)
         a = min(room(alpha, da), room(slack, -da), room(u, du), room(v, dv))
@@ -93,7 +95,7 @@ class Pairs:
         others = n_others[with_k // q]
         self.plus = np.repeat(with_k, others)
         self.row = self.plus // q
-        # the labels that i does not have, once for each that it has
+        # the labels that i lacks, once for each that it has
         begin = np.concatenate([[0], np.cumsum(n_others)])[with_k // q]
         place = np.arange(len(self.plus)) - np.repeat(np.cumsum(others) - others, others)
         self.minus = np.flatnonzero(sets.D)[np.repeat(begin, others) + place]
@@ -122,8 +124,8 @@ def _newton_system(
     A: Pairs, theta: Floats, Phi_1: Floats, pinned: NDArray[np.intp]
 ) -> Callable[[Floats], Floats]:
     """Solver of G dW = right, G = I + Phi' A diag(theta) A' Phi; the biases have no I."""
-    # Entries of theta differ by many orders of magnitude, so that a factor of G is only a
-    # preconditioner, and G itself is applied without being formed.
+    # Entries of theta differ by many orders of magnitude: a Cholesky factor of G is only a
+    # preconditioner, and G is applied without being formed.
     q, size = A.shape[1], Phi_1.shape[1]
     L = A.laplacians(theta)
     blocks = np.zeros((q, size, q, size))
@@ -166,13 +168,9 @@ def _newton_system(
 
 
 def conjugate_gradients(
-    times: Callable[[Floats], Floats],
-    precondition: Callable[[Floats], Floats],
-    right: Floats,
-    steps: int,
-    accuracy: float,
+    times: Callable[..., Floats], precondition: Any, right: Floats, steps: int, accuracy: float
 ) -> Floats:
-    """Solve times(x) = right, until the preconditioned square of the residual is small enough."""
+    """Solve times(x) = right until the preconditioned square of the residual is small enough."""
     x, r = np.zeros_like(right), right
     p = h = precondition(r)
     rh = first = float(np.vdot(r, h))

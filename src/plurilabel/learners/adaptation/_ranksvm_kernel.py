@@ -1,4 +1,4 @@
-"""Kernel matrices as operators: the solver needs K @ V and the diagonal."""
+"""Kernel matrices as linear operators."""
 
 from __future__ import annotations
 
@@ -16,9 +16,7 @@ from plurilabel._core.blocks import dense, row_blocks
 Floats = NDArray[np.float64]
 Places = NDArray[np.intp]
 
-FEW = 4  # single products are faster if at most one of so many entries is needed
-FACTOR = 2**12  # rows of a matrix that is factorised at most: 128 MB
-MOST = 2**24  # values in the matrix of these products, 200 MB
+FACTOR = 2**12  # rows of the largest matrix that is factorised: 128 MB
 
 NOT_PSD = "kernel must be positive semi-definite, got one that is not: the problem has no minimum"
 TOO_LARGE = (
@@ -28,7 +26,7 @@ TOO_LARGE = (
 
 
 class LinearGram:
-    """K = X X', never formed: the solver works on w = X' beta, dense or sparse."""
+    """K = X X' for dense or sparse X, never formed."""
 
     def __init__(self, X: Any):
         self.X = X
@@ -37,35 +35,19 @@ class LinearGram:
         self.diagonal = np.asarray(squares.sum(axis=1), dtype=np.float64).ravel()
         if not np.isfinite(self.diagonal).all():
             raise ValueError(TOO_LARGE.format("linear"))
-        self.rank = min(X.shape)  # that of K, at most
+        self.rank = min(X.shape)  # at most
 
     def __matmul__(self, V: Floats) -> Floats:
         return safe_sparse_dot(self.X, safe_sparse_dot(self.X.T, V))
 
     def among(self, row: Places, column: Places, q: int) -> Callable[[Floats], Floats]:
         """The entries (row, column) of K V, given those of V (n, q), which has no others."""
-        few = sparse.issparse(self.X) and FEW * len(row) <= q * len(self.diagonal)
-        if not few or np.diff(self.X.indptr)[row].sum() > MOST:
-            rows, place = np.unique(row, return_inverse=True)
-            X = self.X if len(rows) == self.X.shape[0] else self.X[rows]
-            return _at_entries(lambda V: X @ (X.T @ V), len(rows), place, column, q)
-        # a row for each entry, its features among those of its label: weights are a vector (q d)
-        by_label, d = np.argsort(column, kind="stable"), self.X.shape[1]
-        X, column = self.X[row[by_label]], column[by_label]
-        number = np.int64 if d * q >= 2**31 else np.int32
-        begin = np.repeat((d * column).astype(number), np.diff(X.indptr))
-        places = X.indices.astype(number) + begin
-        M = sparse.csr_array((X.data, places, X.indptr), (len(row), d * q))
-
-        def times_K(v: Floats) -> Floats:
-            product = np.empty_like(v)
-            product[by_label] = M @ (M.T @ v[by_label])
-            return product
-
-        return times_K
+        rows, place = np.unique(row, return_inverse=True)
+        X = self.X if len(rows) == self.X.shape[0] else self.X[rows]
+        return _at_entries(lambda V: X @ (X.T @ V), len(rows), place, column, q)
 
     def root(self) -> Floats:
-        """Phi (n, r) with K = Phi Phi'; only if there is little of it."""
+        """Phi (n, r) with K = Phi Phi', for a small K."""
         if self.X.shape[1] == self.rank:
             return dense(self.X)
         return _square_root(dense(self.X @ self.X.T))
@@ -84,7 +66,7 @@ class LinearGram:
 
 
 class BlockGram:
-    """K in blocks of rows, ``kernel(rows, X)``; those beyond the limit, in bytes, are not kept."""
+    """K in blocks of rows, ``kernel(rows, X)``, of which ``limit`` bytes are kept."""
 
     def __init__(self, X: Any, kernel: Any, limit: float):
         n = X.shape[0]
@@ -160,13 +142,12 @@ def _square_root(K: Floats) -> Floats:
     values, vectors = np.linalg.eigh(K)
     if values[0] < -1e-6 * values[-1]:
         raise ValueError(NOT_PSD)
-    # what rounding leaves of a zero
-    kept = values > len(K) * np.finfo(float).eps * values.max()
+    kept = values > len(K) * np.finfo(float).eps * values.max()  # others are rounded zeros
     return vectors[:, kept] * np.sqrt(values[kept])
 
 
 def gram(X: Any, kernel: Any, params: dict[str, float], limit: float) -> Gram:
-    """The kernel matrix of the rows of X in the form that suits it; ``limit`` is in bytes."""
+    """The kernel matrix of the rows of X, with at most ``limit`` bytes in memory."""
     if kernel == "precomputed":
         return BlockGram(X, lambda rows, _: rows, np.inf)
     n, entries = X.shape[0], X.nnz if sparse.issparse(X) else X.size

@@ -1,4 +1,4 @@
-"""The base class of trees and forests: scikit-learn's engine, leaves as probabilities."""
+"""The base class of trees and forests that scikit-learn grows."""
 
 from __future__ import annotations
 
@@ -25,13 +25,14 @@ from plurilabel._core.limits import check_size
 from plurilabel._core.soft import needs_copies, soft_copies
 from plurilabel._core.unknown import UnknownLabels
 
-BLOCK = 2**17  # numbers in a block of the answer: small enough to stay in the cache over all trees
+BLOCK = 2**17  # probabilities computed at once: they stay in the cache over all trees
 
 
 class TreeClassifier(ProbabilisticClassifier):
-    """Trees of multi-label entropy, grown by scikit-learn.
+    """Base class of multi-label trees and forests.
 
-    Hooks: ``_engine()`` makes the estimator that grows them, ``_trees()`` lists the grown ones.
+    Hooks: ``_engine(criterion)`` returns scikit-learn's estimator that grows the trees, and
+    ``_trees()`` the fitted trees.
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -67,10 +68,10 @@ class TreeClassifier(ProbabilisticClassifier):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n, d), or data frame
-            Dense features may be missing (NaN).
+            Dense features may have missing values (NaN).
         y : 0/1 matrix of shape (n, q), dense, sparse or a data frame; or 1-D classes
-            Sparse labels are made dense: the engine requires it. Probabilities between 0 and 1
-            are soft labels: see :func:`plurilabel.datasets.soft_copies`.
+            Sparse labels are made dense. Probabilities between 0 and 1 are soft labels: see
+            :func:`plurilabel.datasets.soft_copies`.
         sample_weight : array-like of shape (n,) or (n, q), default=None
 
         Returns
@@ -89,40 +90,37 @@ class TreeClassifier(ProbabilisticClassifier):
             self._fit_known(X, dense(Y.Y), dense(Y.unknown), sample_weight)
             return
         Y = dense(Y)
-        # the engine keeps a single class for a label that never varies: NaN marks those that do
+        # scikit-learn keeps one class for a label that never varies; NaN marks those that do
         self.constant_ = np.where(Y.min(axis=0) == Y.max(axis=0), Y[0], np.nan)
         self.estimator_ = self._engine(self.criterion).fit(
             X, engine_labels(Y), sample_weight=sample_weight
         )
 
     def _check_memory(self, n: int, q: int) -> None:
-        memory = 17.0 * n * q  # as bytes, and twice as float64
+        memory = 17.0 * n * q  # Y in int8, and twice in float64
         instead = "HOMER around it, or a lazy learner such as MLkNN"
         check_size(self, f"{n:,} instances and {q:,} labels", memory=memory, instead=instead)
 
     def _fit_known(
         self, X: Any, Y: NDArray[np.int8], unknown: NDArray[np.bool_], sample_weight: Any
     ) -> None:
-        """Fit splits with unknown labels set to their mean, and leaves to known labels only."""
+        """Fit the splits with unknown labels set to their mean, the leaves to known labels."""
         n_known = (~unknown).sum(axis=0)
         present = Y.sum(axis=0, dtype=np.int64)
         self.constant_ = np.where(present == 0, 0.0, np.where(present == n_known, 1.0, np.nan))
-        filled = np.where(unknown, present / np.maximum(n_known, 1), Y)
-        self.estimator_ = self._engine("gini").fit(
-            X, engine_labels(filled), sample_weight=sample_weight
-        )
+        filled = engine_labels(np.where(unknown, present / np.maximum(n_known, 1), Y))
+        self.estimator_ = self._engine("gini").fit(X, filled, sample_weight=sample_weight)
         weight = np.ones(len(Y)) if sample_weight is None else np.asarray(sample_weight)
         for tree, drawn in zip(self._trees(), self._samples(len(Y))):
             w = sparse.diags_array(weight * drawn)
             count_known(tree, X, w @ Y, w @ ~unknown)
 
     def _samples(self, n: int) -> Iterator[NDArray[np.int64]]:
-        """How often each tree has seen each of n instances."""
+        """How often the sample of each tree contains each of n instances."""
         yield np.ones(n, dtype=np.int64)
 
     def _scores(self, X: Any) -> NDArray[np.float64]:
-        # Work is divided by rows: each sum runs over the trees in their order, so that the result
-        # does not depend on n_jobs.
+        # Threads divide the rows, not the trees: sums do not depend on n_jobs.
         trees, n, q = self._trees(), X.shape[0], self.n_labels_
         tables = [tree.tree_.value[:, :, -1] for tree in trees]  # views, (nodes, q)
         total = np.zeros((n, q))
@@ -134,7 +132,7 @@ class TreeClassifier(ProbabilisticClassifier):
 
         jobs = effective_n_jobs(self.n_jobs)
         blocks = row_blocks(n, 1, min(max(256, BLOCK // q), -(-n // jobs)))
-        if jobs == 1:  # joblib's overhead is larger than a small tree
+        if jobs == 1:  # joblib's overhead exceeds the work of a small tree
             for rows in blocks:
                 add(rows)
         else:
@@ -151,17 +149,16 @@ class TreeClassifier(ProbabilisticClassifier):
         return path_parts(grown, tables, x, given.names).fixed(fixed, self.constant_)
 
     def _frequencies(self, tree: Any) -> NDArray[np.float64]:
-        """Frequency of each label in each node of an engine's ``tree_``, (nodes, q)."""
+        """Frequency of each label in each node of a ``tree_``, (nodes, q)."""
         varies = np.isnan(self.constant_)
         return np.where(varies, tree.value[:, :, -1], self.constant_)
 
     def _validate_X(self, X: Any, *, reset: bool) -> Any:
         finite = True if sparse.issparse(X) else "allow-nan"
-        # values beyond float32 become infinite, and the check names them: no second warning
+        # values beyond float32 become infinite, which the validation reports: no second warning
+        form = {"dtype": np.float32, "ensure_all_finite": finite}
         with np.errstate(over="ignore"):
-            return validate_features(
-                self, X, reset=reset, dtype=np.float32, ensure_all_finite=finite
-            )
+            return validate_features(self, X, reset=reset, **form)
 
     @property
     def feature_importances_(self) -> NDArray[np.float64]:
@@ -192,13 +189,16 @@ class TreeClassifier(ProbabilisticClassifier):
 
 
 def engine_labels(Y: NDArray[Any]) -> NDArray[Any]:
-    """A single label in the 1-D form that the engine expects."""
+    """Y as scikit-learn's trees expect it: 1-D for a single label."""
     return Y.ravel() if Y.shape[1] == 1 else Y
 
 
 def count_known(tree: Any, X: Any, have: NDArray[Any], known: NDArray[Any]) -> None:
-    """Set the values of a tree to label frequencies among weights that are known, (n, q) each."""
-    # Where nothing is known of a label in a node, the node has the frequency of its parent.
+    """Set the node values of a tree to the frequencies among known labels.
+
+    ``have`` and ``known`` (n, q) are the weights of instances that have, and know, each label. A
+    node that knows nothing about a label has the frequency of its parent.
+    """
     inner, n = tree.tree_, X.shape[0]
     leaf = sparse.csr_array(
         (np.ones(n), (tree.apply(X, check_input=False), np.arange(n))), (inner.node_count, n)
@@ -220,8 +220,8 @@ def count_known(tree: Any, X: Any, have: NDArray[Any], known: NDArray[Any]) -> N
 
 def impurity_decrease(tree: Any, p: NDArray[np.float64], criterion: str) -> NDArray[np.float64]:
     """Decrease of each label's own impurity by the splits on each feature, (q, d)."""
-    # A split of a node adds w H - w_left H_left - w_right H_right, where w is the weight of the
-    # instances in a node and H the label's impurity there, given its frequencies p (nodes, q).
+    # A split adds w H - w_left H_left - w_right H_right, where w is the weight of a node and H the
+    # impurity of the label there, given its frequencies p (nodes, q).
     impurity = entr(p) + entr(1 - p) if criterion == "entropy" else 2 * p * (1 - p)
     weighted = tree.weighted_n_node_samples[:, None] * impurity  # (nodes, q)
     inner = np.flatnonzero(tree.children_left != -1)

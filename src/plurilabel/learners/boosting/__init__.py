@@ -25,11 +25,11 @@ _OTHER_SAMPLES = dict.fromkeys(
 ROSTER = {
     "AdaBoostMH": Learner(
         {
-            "AdaBoostMH(n_estimators=20)": {},
-            "AdaBoostMH(n_estimators=8, weak='tree', max_depth=2)": {},
-            "AdaBoostMH(n_estimators=20, algorithm='discrete')": {},
-            "AdaBoostMH(n_estimators=20, algorithm='abstain')": {},
-            "AdaBoostMH(n_estimators=20, validation_fraction=0.2, calibration_folds=3, "
+            "AdaBoostMH(n_estimators=6)": {},
+            "AdaBoostMH(n_estimators=4, weak='tree', max_depth=2)": {},
+            "AdaBoostMH(n_estimators=6, algorithm='discrete')": {},
+            "AdaBoostMH(n_estimators=6, algorithm='abstain')": {},
+            "AdaBoostMH(n_estimators=6, validation_fraction=0.2, calibration_folds=3, "
             "random_state=0)": dict.fromkeys(
                 EQUIVALENCE,
                 "what is held out, and the folds, are drawn by row number: repeated instances "
@@ -40,20 +40,20 @@ ROSTER = {
     ),
     "AdaBoostMR": Learner(
         {
-            "AdaBoostMR(n_estimators=20)": {},
-            "AdaBoostMR(n_estimators=20, algorithm='discrete')": {},
+            "AdaBoostMR(n_estimators=6)": {},
+            "AdaBoostMR(n_estimators=6, algorithm='discrete')": {},
         },
         exact=True,
     ),
-    "ADTBoostMH": Learner({"ADTBoostMH(n_estimators=8)": {}}, exact=True),
+    "ADTBoostMH": Learner({"ADTBoostMH(n_estimators=6)": {}}, exact=True),
     "MLGradientBoosting": Learner(
         {
-            "MLGradientBoosting(n_estimators=20)": {},
-            "MLGradientBoosting(n_estimators=30, weak='rule', heads=1, max_features=None)": {},
-            "MLGradientBoosting(n_estimators=20, loss='joint', heads=2)": {},
-            "MLGradientBoosting(n_estimators=20, loss='hinge', subsample=0.7, "
+            "MLGradientBoosting(n_estimators=6)": {},
+            "MLGradientBoosting(n_estimators=8, weak='rule', heads=1, max_features=None)": {},
+            "MLGradientBoosting(n_estimators=6, loss='joint', heads=2)": {},
+            "MLGradientBoosting(n_estimators=6, loss='hinge', subsample=0.7, "
             "random_state=0)": _OTHER_SAMPLES,
-            "MLGradientBoosting(n_estimators=20, loss='squared', validation_fraction=0.2, "
+            "MLGradientBoosting(n_estimators=6, loss='squared', validation_fraction=0.2, "
             "random_state=0)": _OTHER_SAMPLES,
         }
     ),

@@ -1,4 +1,4 @@
-"""The base class of AdaBoost.MH and AdaBoost.MR, and the weak learner."""
+"""The base class of AdaBoost.MH and AdaBoost.MR, and their weak learner."""
 
 from __future__ import annotations
 
@@ -59,12 +59,7 @@ class AdaBoost(BoostedClassifier):
         self.random_state = random_state
 
     def _weak_learner(
-        self,
-        X: Any,
-        columns: Columns,
-        has: NDArray[np.bool_],
-        weights: Floats | None,
-        unknown: NDArray[np.bool_] | None,
+        self, X: Any, columns: Columns, has: NDArray[np.bool_], weights: Any, unknown: Any
     ) -> WeakLearner:
         if self.algorithm == "abstain" and self.weak == "tree":
             raise ValueError("weak must be 'stump' where algorithm is 'abstain', got 'tree'")
@@ -74,15 +69,15 @@ class AdaBoost(BoostedClassifier):
         return WeakLearner(bins, columns, has, self.algorithm, depth, smoothing)
 
     def to_text(self, *, feature_names: Sequence[str] | None = None, max_labels: int = 5) -> str:
-        """Describe the rules, one after the other.
+        """Describe the rules in order.
 
         Parameters
         ----------
         feature_names : sequence of str, optional
             One name per feature, such as the vocabulary of a vectorizer; by default the columns
-            of the data frame given to ``fit``, or else x0, x1, ...
+            of the data frame given to ``fit``, or x0, x1, ...
         max_labels : int, default=5
-            Labels named in each leaf: those with the largest scores, positive or negative.
+            Number of labels to name in each leaf: those with the largest absolute scores.
 
         Returns
         -------
@@ -111,18 +106,18 @@ class WeakLearner:
         """The rule h_t of a round, for weights D (n, q)."""
         V = by_sign(D, self.has)
         if self.algorithm == "abstain" and t == 0:
-            # or else an instance on which every rule abstains would have no score at all
+            # otherwise an instance on which every rule abstains would have no score
             return WeakRule((), (), log_ratio(V.sum(axis=0, keepdims=True), self.smoothing), ())
         return self._best(V)
 
     def _best(self, V: Floats) -> WeakRule:
-        """Split greedily by Z down to ``max_depth``; then let the leaves predict."""
+        """Split greedily by Z down to ``max_depth``; the leaves predict."""
         conditions: list[Condition] = []
         inner: list[int] = []
         gains: list[float] = []
         nodes = [np.arange(self.columns.n)]
         depth, predicts = [0], [True]
-        for node, rows in enumerate(nodes):  # which grows
+        for node, rows in enumerate(nodes):  # ``nodes`` grows
             if depth[node] == self.max_depth or len(rows) < 2:
                 continue
             found = best_condition(self.bins, V, self.algorithm, None if node == 0 else rows)
@@ -149,11 +144,11 @@ class WeakLearner:
         right = np.maximum(plus, minus)[leaf].sum()
         wrong = np.minimum(plus, minus)[leaf].sum()
         alpha = 0.5 * np.log((right + self.smoothing) / (wrong + self.smoothing))
-        # rounding must not decide between equal weights
+        # equal weights up to rounding are equal
         return np.where(plus > minus * (1 + TIE), alpha, -alpha)
 
     def _Z_without_split(self, W: Floats) -> float:
-        """Z of the rows of a node if the node itself predicts."""
+        """Z of a node that predicts without a condition."""
         if self.algorithm == "abstain":
             return float(W.sum())
         plus, minus = np.split(W, 2)

@@ -17,12 +17,12 @@ class AdaBoostMH(AdaBoost):
     """AdaBoost.MH: boosting the Hamming loss, with rules that score all labels at once.
 
     Every pair of an instance and a label has a weight, at first 1 / (n q). Each round finds the
-    rule h(x, l) that minimises Z = sum of D(i, l) exp(-Y_i[l] h(x_i, l)), where Y is +1 or -1;
-    then the weights become D(i, l) exp(-Y_i[l] h(x_i, l)) / Z, so that pairs that the rule gets
-    wrong weigh more. The score of a label is the sum of all h, and the label is predicted if it
-    is positive. A rule divides the instances into blocks; in each block a label gets the score
+    rule h(x, l) that minimises Z = sum of D(i, l) exp(-Y_i[l] h(x_i, l)), where Y is +1 or -1.
+    Then the weights become D(i, l) exp(-Y_i[l] h(x_i, l)) / Z: pairs that the rule gets wrong gain
+    weight. The score of a label is the sum of all h, and labels with positive scores are
+    predicted. A rule divides the instances into blocks. In each block a label gets the score
     ln((W+ + eps) / (W- + eps)) / 2, where W+ and W- are the weights of the instances in the
-    block that have the label and that do not, which leaves Z = 2 sum of sqrt(W+ W-).
+    block that have and lack the label, which leaves Z = 2 sum of sqrt(W+ W-).
 
     Parameters
     ----------
@@ -32,24 +32,23 @@ class AdaBoostMH(AdaBoost):
         The rule of a round: one condition, or a tree of conditions.
     algorithm : {"real", "discrete", "abstain"}, default="real"
         How a rule predicts. "real": a score for each label on both sides of the condition.
-        "discrete": +1 or -1 for each label, times one weight for the rule. "abstain": as "real",
-        but on one side only; a word rule predicts where the word is present.
+        "discrete": +1 or -1 for each label, times one weight for the rule. "abstain": like
+        "real", but on one side only; a word rule predicts where the word is present.
     max_depth : int, default=3
         Depth of the tree, for ``weak="tree"``.
     rules : {"auto", "threshold", "presence"}, default="auto"
         What a condition tests. "threshold": is the feature above a value? "presence": is it not
-        zero? "auto" tests for presence if at least 90% of the training values are zero, as in
-        texts, else for thresholds; whether X is stored as a sparse matrix does not matter.
+        zero? "auto" is "presence" if at least 90% of the training values are zero, as in texts,
+        whether or not X is stored as a sparse matrix.
     max_bins : int or None, default=None
-        Number of bins for a feature with more distinct values. None finds the best of all cuts;
-        about 256 bins are twice as fast with many labels, and seldom worse.
+        Maximum number of bins per feature. None finds the best of all cuts; about 256 bins are
+        twice as fast with many labels, and seldom worse.
     smoothing : float, default=None
         Added to W+ and W- in the logarithms (eps); None is 1 / (n q), as in the paper. For
-        ``algorithm="discrete"``, which the paper does not smooth, to the weights of all right and
-        wrong answers of a rule.
+        ``algorithm="discrete"``, which the paper does not smooth, it is added to the weights of
+        all right and wrong answers of a rule.
     validation_fraction : float, default=None
-        Fraction of the training set to hold out for early stopping; None: nothing is held out
-        and all rounds are run.
+        Fraction of the training set to hold out for early stopping; None disables it.
     n_iter_no_change : int, default=10
         With ``validation_fraction``: stop after this many rounds without a better held-out
         measure.
@@ -57,24 +56,24 @@ class AdaBoostMH(AdaBoost):
         With ``validation_fraction``: the held-out measure, by its name in
         :func:`~plurilabel.metrics.get_measure`. None is "hamming_loss".
     calibration_folds : int, default=None
-        Number of folds of a cross-fit that fits the link to scores of instances that the rules
-        were not learned from. It costs as many additional fits.
+        Number of folds of a cross-fit that fits the slope of the probabilities to held-out
+        scores, at the cost of as many fits.
     random_state : int, RandomState instance or None, default=None
-        For the held-out part and the folds; the rounds are not random.
+        For the held-out part and the folds.
 
     Attributes
     ----------
     rules_ : list of WeakRule
         The rules; ``to_text`` describes them.
     presence_ : bool
-        Whether conditions test for presence; if not, for thresholds.
+        Whether conditions test for presence instead of thresholds.
     bound_ : ndarray of shape (rounds,)
         Product of the Z_t after each round: an upper bound of the training Hamming loss.
     feature_importances_ : ndarray of shape (d,)
         Share of each feature in the decrease of the logarithm of the bound.
     n_estimators_ : int
-        Number of rules kept: fewer than ``n_estimators`` after early stopping, or where no
-        further rule helps.
+        Number of rules kept; fewer than ``n_estimators`` after early stopping, or if no further
+        rule helps.
     slope_ : float
         ``predict_proba`` is the logistic function of ``slope_`` times ``decision_function``.
     validation_scores_ : ndarray
@@ -88,24 +87,24 @@ class AdaBoostMH(AdaBoost):
 
     Notes
     -----
-    **Features.** Each feature is sorted once. A round sums the weights in bins of the values by
-    one sparse product and searches only those bins that can hold the best cut, so it costs about
-    n d q operations, and for sparse X the non-zeros times q; X is never made dense. The weights
-    take 36 n q bytes (52 for trees), whether Y is sparse or not; a fit that needs more than 4 GB
-    is refused. A missing value (NaN) is on neither side: the rule abstains.
+    **Features.** A round sums the weights in bins of the sorted values by one sparse product and
+    searches only the bins that can hold the best cut. It costs about n d q operations, or the
+    non-zeros of a sparse X times q; X is never made dense. The weights take 36 n q bytes (52 for
+    trees), also for a sparse Y; a fit that needs more than 4 GB is refused. Rules abstain on
+    missing values (NaN).
 
-    **Probabilities.** The expected loss is minimal where P(label) = 1 / (1 + exp(-2 f)), hence
-    the link. After many rounds it is overconfident; ``calibration_folds``, or the part held out
-    by ``validation_fraction``, replaces the 2 by the slope that makes held-out labels most
-    likely, and changes neither rankings nor predictions. On medical after 200 rounds it lowers
-    the log loss per pair from 0.120 to 0.046.
+    **Probabilities.** The expected loss is minimal where P(label) = 1 / (1 + exp(-2 f)). After
+    many rounds this is overconfident; ``calibration_folds``, or the part held out by
+    ``validation_fraction``, replaces the 2 by the slope that makes held-out labels most likely,
+    and changes neither rankings nor predictions. On medical after 200 rounds it lowers the log
+    loss per pair from 0.120 to 0.046.
 
-    **Departures.** Rules whose Z differ by less than 1e-9 are equal; the first feature and the
-    lowest cut win, so the order of the rows does not matter. With ``algorithm="abstain"`` the
-    first rule scores all instances alike: without it, an instance on which all rules abstain
-    would have no scores. The paper abstains on words only; here a threshold rule may abstain on
-    either side. Thresholds and missing values are not in the paper, nor are trees, which are
-    grown by the same Z. Boosting ends before ``n_estimators`` if a round leaves Z at 1.
+    **Departures.** Rules whose Z differ by less than 1e-9 are ties; the first feature and the
+    lowest cut win, so that the order of the rows does not matter. With ``algorithm="abstain"`` the
+    first rule scores all instances alike, so that every instance has scores. The paper abstains on
+    words only; here a threshold rule may abstain on either side. Thresholds, missing values and
+    trees, which are grown by the same Z, are not in the paper. Boosting ends before
+    ``n_estimators`` if a round leaves Z at 1.
 
     References
     ----------

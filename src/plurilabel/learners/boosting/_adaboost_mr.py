@@ -22,26 +22,25 @@ class AdaBoostMR(AdaBoost):
 
     Every crucial pair has a weight D(i, l0, l1), where l1 is a label of instance i and l0 is not.
     Each round finds a rule h for which Z = sum of D exp((h(x_i, l0) - h(x_i, l1)) / 2) is small,
-    and the pairs that it ranks wrongly weigh more. Since D(i, l0, l1) = v(i, l0) v(i, l1), only
-    the v are needed, and a round costs as much as in :class:`AdaBoostMH`: linear in the number of
-    labels, not quadratic.
+    and pairs that it ranks wrongly gain weight. Since D(i, l0, l1) = v(i, l0) v(i, l1), a round
+    costs as much as in :class:`AdaBoostMH`: linear in the number of labels, not quadratic.
 
-    The sum f of the rules ranks labels, but does not say how many of them are right.
+    The sum f of the rules ranks labels, but does not say how many to predict.
     ``decision_function`` is f(x, l) - t(x), where the threshold t is linear in the scores of the
-    instance and fitted to the training set (:class:`~plurilabel.LinearThreshold`), which leaves
-    every ranking as it is. ``ranking_function`` is f itself.
+    instance and fitted to the training set (:class:`~plurilabel.LinearThreshold`); rankings do not
+    change. ``ranking_function`` is f itself.
 
     Parameters
     ----------
     smoothing : float, default=None
-        Added to W+ and W- in the logarithms (eps), and for ``algorithm="discrete"`` to the
-        weights of right and wrong answers, which the paper does not do; None is 1 / (n q).
+        Added to W+ and W- in the logarithms (eps) and, unlike in the paper, for
+        ``algorithm="discrete"`` to the weights of right and wrong answers; None is 1 / (n q).
     scoring : str, default=None
         With ``validation_fraction``: the held-out measure, one of rankings, by its name in
         :func:`~plurilabel.metrics.get_measure`. None is "ranking_loss".
     calibration_folds : int, default=None
-        Number of folds of a cross-fit that fits the link and the threshold to scores of instances
-        that the rules were not learned from. It costs as many additional fits.
+        Number of folds of a cross-fit that fits the slope of the probabilities and the threshold
+        to held-out scores, at the cost of as many fits.
     n_estimators, weak, algorithm, max_depth, rules, max_bins, validation_fraction, \
 n_iter_no_change, random_state :
         As in :class:`AdaBoostMH`, with its defaults.
@@ -73,9 +72,9 @@ n_iter_no_change, random_state :
     "real", the default, because it is better on text: average precision of 200 rounds on bibtex is
     0.529 instead of 0.373.
 
-    Instances with all labels or none have nothing to rank and only fit the threshold. Where
-    the loss is minimal, the difference of two scores is the log-odds of one label without the
-    other; hence the slope 1 of the link, unless it is fitted. ``staged_scores`` gives f.
+    Instances with all labels or none only fit the threshold. Where the loss is minimal, the
+    difference of two scores is the log-odds of one label without the other; hence the slope 1 of
+    the probabilities, unless it is fitted.
 
     References
     ----------
@@ -109,7 +108,7 @@ n_iter_no_change, random_state :
         sign = np.where(has, -0.5, 0.5)
         lacks = ~has if unknown is None else ~(has | unknown)
         pairs = has.sum(axis=1) * lacks.sum(axis=1)  # |Y_i| |Y - Y_i|
-        # instances without pairs do not count
+        # instances without pairs have no weight
         m = (pairs > 0).sum() if weights is None else weights[pairs > 0].sum()
         if m == 0:
             return
@@ -120,7 +119,7 @@ n_iter_no_change, random_state :
 
         def factors(f: Floats) -> tuple[Floats, Floats, Floats, float]:
             """v, with D(i, l0, l1) = D_1 v(i, l0) v(i, l1) / Z; its sums over l1 and l0; and Z."""
-            # a common shift of the scores of an instance changes no pair, but keeps v in range
+            # shifting the scores of an instance changes no pair, but keeps v in range
             v = np.exp(sign * (f - f.mean(axis=1, keepdims=True)))
             v1, v0 = (v * has).sum(axis=1), (v * lacks).sum(axis=1)
             return v, v1, v0, float(np.sum(D_1 * v1 * v0))
@@ -141,7 +140,7 @@ n_iter_no_change, random_state :
             yield h, Z
 
     def ranking_function(self, X: ArrayLike) -> Floats:
-        """The scores f(x, l) themselves, (n, q), before the cut of each instance is subtracted."""
+        """The scores f(x, l) of shape (n, q), before the threshold is subtracted."""
         check_is_fitted(self)
         return self._final(self._validate_X(X, reset=False))
 

@@ -35,11 +35,11 @@ class ADTBoostMH(BoostedClassifier):
 
     The tree alternates between prediction nodes, each with a score for every label, and decision
     nodes, each with a condition and two prediction nodes below it. An instance follows *all*
-    decision nodes below each prediction node that it reaches; the scores of all prediction nodes
-    that it reaches are added, and labels with a positive sum are predicted.
+    decision nodes below the prediction nodes that it reaches. The scores of all prediction nodes
+    that it reaches are summed, and labels with a positive sum are predicted.
 
-    A round of AdaBoost.MH adds a decision node: the pair of a prediction node p (the precondition)
-    and a condition c with the smallest ::
+    A round of AdaBoost.MH adds a decision node: the prediction node p (the precondition) and the
+    condition c with the smallest ::
 
         Z = 2 sum over l of (sqrt(W+(p, c) W-(p, c)) + sqrt(W+(p, not c) W-(p, not c))) + W(not p),
 
@@ -50,8 +50,7 @@ class ADTBoostMH(BoostedClassifier):
     n_estimators : int, default=30
         Number of decision nodes.
     max_bins : int or None, default=16
-        Number of bins for a feature with more distinct values; None tries all cuts. See the
-        notes.
+        Maximum number of bins per feature; None tries all cuts. See the notes.
     rules, smoothing, validation_fraction, n_iter_no_change, scoring, calibration_folds, \
 random_state :
         As in :class:`AdaBoostMH`, with its defaults.
@@ -61,8 +60,8 @@ random_state :
     rules_ : list of DecisionNode
         The root, then the decision nodes; ``to_text`` and ``to_dot`` show the tree.
     n_estimators_ : int
-        Number of decision nodes kept: fewer than ``n_estimators`` after early stopping, or where
-        no further node helps.
+        Number of decision nodes kept; fewer than ``n_estimators`` after early stopping, or if no
+        further node helps.
     bound_, feature_importances_, slope_, validation_scores_, label_names_
         As in :class:`AdaBoostMH`.
 
@@ -73,10 +72,10 @@ random_state :
     Notes
     -----
     The best condition of a node is kept until the weights of its instances change, and a node is
-    not searched if even its whole weight could not make it the best. Still a fit costs up to
+    not searched if its total weight is too small for it to be the best. Still a fit costs up to
     ``n_estimators`` squared times a round of :class:`AdaBoostMH`, whose notes on features,
-    probabilities and ties apply; the oldest of equal preconditions is taken. A missing value is on
-    neither side: the instance stays where it is.
+    probabilities and ties apply; ties go to the oldest precondition. An instance whose value is
+    missing goes to neither side.
 
     The default of 16 bins is a departure for speed: average precision by 8-fold cross-validation
     on training sets, with 16, 64 and 256 bins, is 0.740, 0.739 and 0.741 on Yeast, 0.808, 0.810
@@ -134,7 +133,7 @@ random_state :
     def _rounds(
         self, X: Any, Y: LabelMatrix, weights: Floats | None
     ) -> Iterator[tuple[DecisionNode, float]]:
-        """AdaBoost.MH whose rules may stand below others; yields each rule and Z_1 ... Z_t."""
+        """AdaBoost.MH with preconditions; yields each rule and Z_1 ... Z_t."""
         has, unknown = bools_of(Y)  # Y_i[l] = +1
         eps = self._epsilon(has.shape, weights, unknown)
         columns = Columns(X)
@@ -152,7 +151,7 @@ random_state :
                     return
                 yes, no = (log_ratio(sum_of_rows(V, rows), eps) for rows in c.split(P[p], columns))
                 rule = DecisionNode(p, c, yes, no)
-            del V  # or else two of them would be held in the next round
+            del V  # otherwise the next round would hold two of them
             rule.add_to(f, columns, P)
             yield rule, pairs.update(f)
 
@@ -164,7 +163,7 @@ random_state :
             yield f
 
     def to_text(self, *, feature_names: Sequence[str] | None = None, max_labels: int = 5) -> str:
-        """Describe the tree; the scores of all lines that apply to an instance are added.
+        """Describe the tree; scores are summed over all lines that apply to an instance.
 
         Parameters
         ----------
@@ -190,7 +189,7 @@ random_state :
         return "\n".join([f"always: {root}", *below(0, "|   ")])
 
     def to_dot(self, *, feature_names: Sequence[str] | None = None, max_labels: int = 3) -> str:
-        """The tree as a graph in the language of Graphviz (``dot -Tsvg``).
+        """The tree as a graph in the DOT language of Graphviz (``dot -Tsvg``).
 
         Parameters
         ----------
@@ -228,14 +227,14 @@ def _quoted(text: str) -> str:
 class _Search:
     """Finds the precondition and the condition with the smallest Z, round by round.
 
-    A rule at node p leaves the weight outside p as it is: Z = 1 - W(p) + Z(p, c). So the best
-    condition of a node stays the best until the weights of its instances change, which a rule at
-    p does only to the instances of p; and no rule at p can reduce Z by more than W(p).
+    A rule at node p changes only the weights of the instances in p: Z = 1 - W(p) + Z(p, c). So the
+    best condition of a node stays the best until the weights of its instances change, and no rule
+    at p can reduce Z by more than W(p).
     """
 
     def __init__(self, bins: Bins, nodes: list[Rows]):
         self.bins, self.nodes = bins, nodes
-        self.known: dict[int, tuple[float, Found | None]] = {}  # W(p) then, and the best condition
+        self.known: dict[int, tuple[float, Found | None]] = {}  # W(p) then, best condition
 
     def best(self, V: Floats) -> tuple[int, Condition | None]:
         """The precondition and the condition for weights V (n, 2q); None if none reduces Z."""
@@ -259,12 +258,12 @@ class _Search:
         return p, found.condition
 
     def _gain(self, p: int, W: float, V: Floats) -> float:
-        """How much the best rule at node p reduces Z."""
+        """The reduction of Z by the best rule at node p."""
         if p not in self.known:
             rows = self.nodes[p]
             some = None if len(rows) == self.bins.n else rows
             found = best_condition(self.bins, V, "real", some) if len(rows) > 1 else None
             self.known[p] = W, found
         then, found = self.known[p]
-        # since then the weights of all instances of p have been divided by the same numbers
+        # since then all weights in p have been divided by the same numbers
         return 0.0 if found is None or then == 0 else (then - found.Z) * W / then

@@ -1,17 +1,18 @@
 """The search for the condition with the smallest Z: the heart of a round.
 
 For every cut, the weights on both sides come from sums over bins. Each label costs 2 sqrt(W+ W-)
-on each side, or what the algorithm makes of it, and Z grows with the sum of the costs. Costs are
+on each side (or what the algorithm makes of it), and Z grows with the sum of the costs. Costs are
 concave in the weights: as a cut moves through a bin, weight goes from one side to the other, and
 a label costs least when all or none of the bin's W+, and all or none of its W-, has moved. The
-least of these four cases is a lower bound for every cut inside the bin; so few bins have to be
-searched, and still no cut is missed.
+least of these four cases is a lower bound for every cut inside the bin, so that few bins have to
+be searched and no cut is missed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,14 +23,13 @@ from plurilabel._core.unknown import known_part
 from plurilabel.learners.boosting._bins import ENTRIES, Bins, Sums, between
 from plurilabel.learners.boosting._rules import Condition, Floats, Rows
 
-# Values of Z that differ by less are equal: the first feature, then the lowest cut, wins. So the
-# order of the training rows, which changes sums by rounding, cannot choose the rule.
+# Values of Z that differ by less are ties, which the first feature and the lowest cut win:
+# rounding, which depends on the order of the training rows, must not choose the rule.
 TIE = 1e-9
 
 
 def by_sign(D: Floats, has: NDArray[np.bool_]) -> Floats:
-    """Weights D (n, q) as (n, 2q): of the labels that an instance has, then of the others."""
-    # Their sums over a block of instances are the W+ and W- of its labels.
+    """Weights D (n, q) as (n, 2q), whose sums over instances are the W+ and W- of the labels."""
     n, q = D.shape
     V = np.empty((n, 2 * q))
     np.multiply(D, has, out=V[:, :q])
@@ -38,13 +38,13 @@ def by_sign(D: Floats, has: NDArray[np.bool_]) -> Floats:
 
 
 def bools_of(Y: LabelMatrix) -> tuple[NDArray[np.bool_], NDArray[np.bool_] | None]:
-    """Which labels each instance has, (n, q), and which are unknown; None if none is."""
+    """Boolean masks (n, q) of the labels that instances have, and of unknown labels or None."""
     Y, unknown = known_part(Y)
     return dense(Y).astype(bool), None if unknown is None else dense(unknown)
 
 
 class PairWeights:
-    """The weights D (m, k) of all pairs of an instance and a label; unknown labels have none."""
+    """The weights D (m, k) of all pairs of an instance and a label; 0 for unknown labels."""
 
     def __init__(
         self, has: NDArray[np.bool_], weights: Floats | None, unknown: NDArray[np.bool_] | None
@@ -61,8 +61,8 @@ class PairWeights:
 
     def update(self, f: Floats) -> float:
         """Weigh by the scores f = h_1 + ... + h_t; return Z_1 ... Z_t."""
-        # D_{t+1} = D_t exp(-Y h_t) / Z_t is D_1 exp(-Y f) / (Z_1 ... Z_t): computed from f, it has
-        # no rounding errors that add up, and the product of the Z is a mean.
+        # D_{t+1} = D_t exp(-Y h_t) / Z_t is D_1 exp(-Y f) / (Z_1 ... Z_t): from f, rounding errors
+        # do not accumulate, and the product of the Z is a mean.
         D = self.D
         np.copyto(D, f)
         np.negative(D, where=self._has, out=D)
@@ -82,10 +82,10 @@ def log_ratio(W: Floats, smoothing: float) -> Floats:
 
 @dataclass(frozen=True)
 class Criterion:
-    """What an algorithm makes of the weights, and on which sides (yes, no) it predicts."""
+    """How an algorithm computes Z, and on which sides (yes, no) it predicts."""
 
     predicts: tuple[bool, bool]
-    no: Callable[[Floats, Floats], Floats]  # what a label costs on a side with weights W+ and W-
+    no: Callable[[Floats, Floats], Floats]  # cost of a label on a side with weights W+ and W-
     yes: Callable[[Floats, Floats], Floats]
     Z: Callable[[Floats, Floats, Floats], Floats]  # from all costs, the weight covered and missing
 
@@ -99,16 +99,16 @@ class Found:
     predicts: tuple[bool, bool] = (True, True)  # where the condition holds, and where it does not
 
     def rank(self) -> tuple[int, float, bool]:
-        """The order among conditions of equal Z."""
+        """The order of conditions with equal Z."""
         return self.condition.feature, self.condition.threshold or 0.0, not self.predicts[0]
 
 
 def best_condition(
     bins: Bins, V: Floats, algorithm: str, rows: Rows | None = None
 ) -> Found | None:
-    """Search all cuts of all features, for weights V from :func:`by_sign`; None without a cut."""
+    """Search all cuts of all features for weights V of :func:`by_sign`; None if there is none."""
     best = np.inf
-    firsts: list[Found] = []  # of the best cuts in each part of the search
+    firsts: list[Found] = []  # the first of the best cuts in each part of the search
     for sums in bins.sums(V, rows):
         below, above = _below_and_above(sums.H)
         covered = sums.H.sum(axis=(1, 2))[:, np.newaxis]
@@ -156,16 +156,12 @@ def _inside(
 
 
 def _least_costs(criterion: Criterion, L: Floats, R: Floats, h: Floats) -> Floats:
-    """The least that a cut inside a bin can cost, from the weights below, above and in it."""
-    q = h.shape[1] // 2
-    cases = []
-    for plus in (0, 1):
-        for minus in (0, 1):
-            no = criterion.no(L[:, :q] + plus * h[:, :q], L[:, q:] + minus * h[:, q:])
-            yes = criterion.yes(
-                R[:, :q] + (1 - plus) * h[:, :q], R[:, q:] + (1 - minus) * h[:, q:]
-            )
-            cases.append(no + yes)
+    """The least cost of a cut inside a bin, from the weights below, above and in it."""
+    q, cases = h.shape[1] // 2, []
+    for plus, minus in product((0, 1), repeat=2):  # whether W+ and W- of the bin are below the cut
+        no = criterion.no(L[:, :q] + plus * h[:, :q], L[:, q:] + minus * h[:, q:])
+        rest = R[:, :q] + (1 - plus) * h[:, :q], R[:, q:] + (1 - minus) * h[:, q:]
+        cases.append(no + criterion.yes(*rest))
     return np.minimum.reduce(cases).sum(axis=1)
 
 
@@ -188,7 +184,7 @@ def _Z(criterion: Criterion, no: Floats, yes: Floats, covered: Floats, missing: 
 
 
 def _first(Z: Floats) -> tuple[int, int]:
-    """Position of the first of the smallest values, row by row."""
+    """Row and column of the first of the smallest values."""
     row, column = np.unravel_index(np.argmax(Z.min() + TIE >= Z), Z.shape)
     return int(row), int(column)
 
@@ -198,8 +194,8 @@ def _below_and_above(H: Floats) -> tuple[Floats, Floats]:
     if H.shape[1] == 2:
         return H[:, :1], H[:, 1:]
     below = np.cumsum(H[:, :-1], axis=1)
-    # summed from the other end, not total - below: a side without weight must be exactly zero,
-    # because the square root magnifies a rounding error
+    # Summed from the other end, not total - below: a side without weight must be exactly zero,
+    # because the square root magnifies rounding errors.
     above = np.cumsum(H[:, :0:-1], axis=1)[:, ::-1]
     return below, above
 
@@ -210,13 +206,13 @@ def _criteria(algorithm: str, presence: bool) -> list[Criterion]:
     if algorithm == "discrete":
         return [Criterion((True, True), np.minimum, np.minimum, _at_best_alpha)]
     choices = [Criterion((True, False), np.add, _root, _sum)]  # a silent side keeps its weight
-    if not presence:  # BoosTexter predicts where the word is; the sides of a threshold are alike
+    if not presence:  # BoosTexter predicts where the word is present; a threshold has equal sides
         choices.append(Criterion((False, True), _root, np.add, _sum))
     return choices
 
 
 def _root(plus: Floats, minus: Floats) -> Floats:
-    """Cost of a side that predicts: c = ln(W+ / W-) / 2 leaves 2 sqrt(W+ W-) of the weight."""
+    """Cost of a side that predicts: the score ln(W+ / W-) / 2 leaves the weight 2 sqrt(W+ W-)."""
     cost = plus * minus
     np.sqrt(cost, out=cost)
     cost *= 2
@@ -228,5 +224,5 @@ def _sum(costs: Floats, _covered: Floats, missing: Floats) -> Floats:
 
 
 def _at_best_alpha(wrong: Floats, covered: Floats, missing: Floats) -> Floats:
-    """One weight alpha for the whole rule, which predicts the heavier of W+ and W- everywhere."""
+    """Z of a rule with one weight alpha that predicts the heavier of W+ and W- everywhere."""
     return 2 * np.sqrt(wrong * (covered - wrong)) + missing

@@ -1,13 +1,12 @@
 """Features cut into ordered bins, so that one product sums the weights on each side of all cuts.
 
-Every feature is sorted once, when the bins are made. A round of boosting then multiplies the 0/1
-matrix (bins, instances) by the weights (instances, 2q); what lies below each cut is a cumulative
-sum over the bins of a feature. For sparse X the bin of the zeros is not stored: its sum is the
-total minus the other bins, so the cost of a round is proportional to the number of non-zeros.
+Every feature is sorted once. A round of boosting then multiplies the 0/1 matrix (bins, instances)
+by the weights (instances, 2q); the weight below each cut is a cumulative sum over the bins of a
+feature. For sparse X the bin of the zeros is not stored: its sum is the total minus the other
+bins, so that the cost of a round is proportional to the number of non-zeros.
 
-If every cut is wanted and a feature has many values, its bins hold several of them. The search
-looks into a bin only if a cut inside it could be better than the best so far: see
-``_best_condition``.
+If every cut is wanted and a feature has many values, a bin holds several of them, and
+``_best_condition`` looks inside only if a cut there could be the best.
 """
 
 from __future__ import annotations
@@ -25,21 +24,21 @@ from plurilabel._core.blocks import row_blocks
 from plurilabel.learners.boosting._rules import Floats, Rows
 
 ENTRIES = 2**17  # sums in memory at once: 1 MB, small enough for the cache
-ROUNDING = 1e-13  # a difference of two sums below this share of their size counts as rounding
-COARSE = 128  # bins of a feature with more values if every cut is wanted
+ROUNDING = 1e-13  # a smaller difference of two sums, relative to their size, is rounding
+COARSE = 128  # bins of a feature with more values if every cut is wanted: up to 3 times as fast
 
 
 @dataclass(frozen=True)
 class Chunk:
-    """Features with equally many bins: a 0/1 matrix with a row for each bin, in CSR.
+    """Features with equally many bins: a 0/1 matrix in CSR, with a row for each bin.
 
-    Where values of the features are missing, each has one more bin for them, its last.
+    If features have missing values, these are in an additional last bin.
     """
 
     features: NDArray[np.intp]  # (g,)
     n_bins: int
-    counts: NDArray[np.intp]  # (g, n_bins), or one more for the missing values
-    zeros: NDArray[np.intp]  # (g,), the bin of each feature that is not stored, -1 if all are
+    counts: NDArray[np.intp]  # (g, n_bins), or one more for missing values
+    zeros: NDArray[np.intp]  # (g,), the bin of each feature that is not stored, -1 for none
     members: NDArray[np.int32]  # instances, bin after bin, by value within a bin
     values: Floats | None  # theirs, where there are cuts inside the bins
 
@@ -57,12 +56,13 @@ class Sums:
     H: Floats  # (g, b, 2q), sums of V over the instances in each bin
     missing: Floats  # (g, 1), weight of the instances for which the feature is missing
     V: Floats  # (rows, 2q), weights of the instances that count
-    place: NDArray[np.int32] | None  # (n,), their rows of V; -1 for those that do not count
+    place: NDArray[np.int32] | None  # (n,), rows of V; -1 for instances that do not count
 
     def inside(self, g: Rows, k: Rows) -> tuple[Floats, Floats]:
-        """Weights (B, most, 2q) and values (B, most) of the instances in B bins, by value."""
-        # Padded with zero weights and the value NaN. Instances that do not count have zero weight,
-        # but keep their value.
+        """Weights (B, most, 2q) and values (B, most) of the instances in B bins, by value.
+
+        Padded with weight 0 and value NaN; instances that do not count have weight 0.
+        """
         chunk = self.chunk
         assert chunk.values is not None
         start = chunk.indptr[g * chunk.counts.shape[1] + k]
@@ -81,8 +81,8 @@ class Sums:
 class Bins:
     """The cuts of all features, and the sums of weights (n, width) in their bins.
 
-    Missing values (NaN) are in no bin. With ``presence`` each feature has two bins, zero and not
-    zero, instead of thresholds. Without ``max_bins`` every cut can be found.
+    With ``presence`` each feature has two bins, zero and not zero. Without ``max_bins`` every cut
+    can be found.
     """
 
     def __init__(self, X: Any, *, presence: bool, max_bins: int | None, width: int):
@@ -100,7 +100,7 @@ class Bins:
                 self._chunks.append(_joined(features[some]))
 
     def _binned(self, j: int, values: Floats, rows: NDArray[Any], unstored: int) -> Chunk | None:
-        """The bins of feature j, from its stored values; None if there is nothing to cut."""
+        """The bins of feature j from its stored values; None if there is nothing to cut."""
         unknown = np.isnan(values)
         inner = None
         if self.presence:
@@ -116,8 +116,8 @@ class Bins:
             if bins == 1:
                 return None
             zeros = int(np.searchsorted(cuts, 0.0)) if unstored else -1
-            codes = np.searchsorted(cuts, values)  # cuts strictly below the value
-            order = np.argsort(values, kind="stable")  # missing values come last
+            codes = np.searchsorted(cuts, values)
+            order = np.argsort(values, kind="stable")  # NaN last
             if self.max_bins is None and len(distinct) > bins:
                 inner = values[order]
         self._cuts[j] = cuts
@@ -131,7 +131,7 @@ class Bins:
         return None if self.presence else float(self._cuts[feature][cut])
 
     def sums(self, V: Floats, rows: Rows | None = None) -> Iterator[Sums]:
-        """Weights V (n, 2q) in each bin, for some features at a time; only ``rows`` count."""
+        """Sums of weights V (n, 2q) in each bin, by groups of features; only ``rows`` count."""
         place = None
         if rows is not None:
             place = np.full(self.n, -1, dtype=np.int32)
@@ -162,7 +162,7 @@ def _one_hot(chunk: Chunk, place: NDArray[np.int32] | None, n: int) -> sparse.cs
 
 
 def _joined(chunks: list[Chunk]) -> Chunk:
-    """Several chunks of the same form as one."""
+    """Concatenate chunks of the same form."""
     values = [f.values for f in chunks if f.values is not None]
     return Chunk(
         features=np.concatenate([f.features for f in chunks]),
@@ -175,7 +175,7 @@ def _joined(chunks: list[Chunk]) -> Chunk:
 
 
 def columns_of(X: Any, presence: bool = False) -> Iterator[tuple[Floats, NDArray[Any], int]]:
-    """Stored values of each column, their rows, and the number of zeros that are not stored."""
+    """Yield the stored values of each column, their rows, and the number of unstored zeros."""
     n, d = X.shape
     if presence or sparse.issparse(X):
         X = sparse.csc_array(X, copy=True)
@@ -192,7 +192,7 @@ def columns_of(X: Any, presence: bool = False) -> Iterator[tuple[Floats, NDArray
 
 
 def distinct_values(values: Floats, zeros: int) -> tuple[Floats, NDArray[np.intp]]:
-    """Distinct values in order and how often they occur, with the zeros that are not stored."""
+    """Distinct values in order and their counts; an unstored 0 is included, with count 0."""
     distinct, counts = np.unique(values, return_counts=True)
     if zeros and not (distinct == 0).any():
         place = np.searchsorted(distinct, 0.0)
@@ -201,17 +201,19 @@ def distinct_values(values: Floats, zeros: int) -> tuple[Floats, NDArray[np.intp
 
 
 def between(values: Floats) -> Floats:
-    """Thresholds midway between neighbours, along the last axis."""
+    """Midpoints between neighbours along the last axis."""
     low, high = values[..., :-1], values[..., 1:]
     cuts = low / 2 + high / 2
-    # between neighbouring floats the midpoint is one of them; it must be the lower
+    # adjacent floats have no midpoint: take the lower
     return np.where(cuts < high, cuts, low)
 
 
 def find_cuts(distinct: Floats, counts: NDArray[np.intp], max_bins: int) -> Floats:
-    """Thresholds midway between neighbouring distinct values, for at most ``max_bins`` bins."""
-    # If there are too many, those are kept that leave about equally many values in each bin; zero,
-    # if it occurs, has its own bin, so that sparse and dense columns are cut alike.
+    """Thresholds midway between distinct values, for at most ``max_bins`` bins.
+
+    If there are too many, bins have about equal counts; zero, if it occurs, has its own bin, so
+    that sparse and dense columns are cut alike.
+    """
     cuts = between(distinct)
     if len(distinct) <= max_bins:
         return cuts

@@ -1,4 +1,4 @@
-"""The base class of AdaBoost learners: early stopping, probabilities, stages, names."""
+"""The base class of AdaBoost learners: early stopping, probabilities, staged scores."""
 
 from __future__ import annotations
 
@@ -33,21 +33,21 @@ from plurilabel.learners.boosting._rules import Columns, Floats
 from plurilabel.metrics import get_measure
 from plurilabel.model_selection import IterativeStratifiedKFold, stratified_split
 
-MOSTLY_ZERO = 0.9  # share of zeros from which features are taken for words
-PROGRESS = 1e-9  # boosting ends with a round that reduces the bound by a smaller share
+MOSTLY_ZERO = 0.9  # fraction of zeros from which features are treated as words
+PROGRESS = 1e-9  # boosting ends when a round reduces the bound by a smaller fraction
 
 
 class BoostedClassifier(WeightedFit, ScoringClassifier):
-    """A sum of rules, one for each round.
+    """Base class of learners that sum rules, one per round.
 
     Hooks: ``_rounds(X, Y, weights)`` is the algorithm of the paper and yields each rule with the
     product of the Z so far; ``_walk(columns)`` yields the scores after each rule of ``rules_``.
-    Learners whose scores have no natural cut also write ``_fit_cut`` and ``_minus_cut``.
+    Learners whose scores have no natural cut also override ``_fit_cut`` and ``_minus_cut``.
     """
 
     _learns_from_known = True
-    _measure: ClassVar[str] = "hamming_loss"  # what the bound is a bound of
-    _slope: ClassVar[float] = 2.0  # P(label) = sigmoid(slope * f) where f minimises the loss
+    _measure: ClassVar[str] = "hamming_loss"  # that ``bound_`` bounds
+    _slope: ClassVar[float] = 2.0  # P(label) = sigmoid(slope * f) where the loss is minimal
     _cut_at_zero: ClassVar[bool] = True
     _extra_rounds: ClassVar[int] = 0  # before the first of n_estimators
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -98,7 +98,7 @@ class BoostedClassifier(WeightedFit, ScoringClassifier):
         columns, reached = Columns(x), list[bool]()
         for rule in self.rules_:
             for features, scores in rule.said_to(columns, reached):
-                if not features:  # a rule for all instances
+                if not features:  # a rule without conditions
                     said[0] = said[0].shifted(scores)
                     continue
                 values = np.tile(scores / len(features), (len(features), 1))
@@ -110,7 +110,7 @@ class BoostedClassifier(WeightedFit, ScoringClassifier):
         return parts
 
     def _fit_cut(self, f: Floats, Y: LabelMatrix, weights: Floats | None) -> None:
-        """Fit what is subtracted from f."""
+        """Fit the cut that is subtracted from f."""
 
     def _minus_cut(self, f: Floats) -> Floats:
         return f
@@ -120,20 +120,19 @@ class BoostedClassifier(WeightedFit, ScoringClassifier):
             rows = np.flatnonzero(rows_that_know(Y.unknown, len(Y)))
             X, Y = X[rows], Y[rows]
             weights = None if weights is None else weights[rows]
-        n, d = X.shape
-        # by the values, not by how they are stored
+        (n, d), q = X.shape, Y.shape[1]
+        # by value, however X is stored
         rare = np.count_nonzero(X.data if sparse.issparse(X) else X) <= (1 - MOSTLY_ZERO) * n * d
         self.presence_ = self.rules == "presence" or (self.rules == "auto" and bool(rare))
-        q = Y.shape[1]
         sizes = f"{n:,} instances and {q:,} labels"
         instead = "BinaryRelevance, or HOMER around this learner"
         check_size(self, sizes, memory=self._bytes() * n * q, instead=instead)
         measure = get_measure(self.scoring or self._measure)
         held: Any = None
         if self.validation_fraction is not None:
-            X, X_held, Y, Y_held, *rest = self._hold_out(X, Y, weights, self.validation_fraction)
-            weights, w_held = rest or (None, None)
-            held = X_held, Y_held, w_held
+            split = hold_out(known_part(Y)[0], self.validation_fraction, self.random_state)
+            parts = [(X[of], Y[of], None if weights is None else weights[of]) for of in split]
+            (X, Y, weights), held = parts
             if measure.kind == "labels" and not self._cut_at_zero:
                 raise ValueError(
                     f"scoring must be a measure of rankings for {type(self).__name__}, whose cut "
@@ -145,9 +144,11 @@ class BoostedClassifier(WeightedFit, ScoringClassifier):
         self._fit_link(X, Y, weights, held)
 
     def _boost(self, X: Any, Y: LabelMatrix, weights: Any, held: Any, measure: Any) -> None:
-        """Keep the rules of the rounds, until no round helps any more."""
-        # With a held-out part, also until its measure has not improved for ``n_iter_no_change``
-        # rounds; the rules up to the best round are kept.
+        """Collect rules until a round no longer helps.
+
+        With a held-out part, stop when its measure has not improved for ``n_iter_no_change``
+        rounds, and keep the rules up to the best round.
+        """
         self.rules_, bounds = [], [1.0]
         check = None if held is None else _HeldOut(self, held, measure)
         for rule, bound in self._rounds(X, Y, weights):
@@ -155,7 +156,7 @@ class BoostedClassifier(WeightedFit, ScoringClassifier):
                 break
             self.rules_.append(rule)
             bounds.append(bound)
-            # without weight there is nothing left to learn
+            # a bound of 0 leaves nothing to learn
             if (check is not None and check.stops()) or bound == 0:
                 break
         if check is not None:
@@ -163,15 +164,8 @@ class BoostedClassifier(WeightedFit, ScoringClassifier):
         self.bound_ = np.array(bounds[1 : len(self.rules_) + 1])
         self.validation_scores_ = np.array([] if check is None else check.values)
 
-    def _hold_out(self, X: Any, Y: LabelMatrix, weights: Any, fraction: float) -> list[Any]:
-        n, seed = X.shape[0], self.random_state
-        sizes, known = held_out_sizes(n, fraction), known_part(Y)[0]
-        kept, held, *_ = stratified_split(np.arange(n), known, sizes=sizes, random_state=seed)
-        parts = (X, Y) if weights is None else (X, Y, weights)
-        return [part for all_ in parts for part in (all_[kept], all_[held])]
-
     def _bytes(self) -> float:
-        """Memory of a round for each weight (n, q), measured."""
+        """Bytes of a round for each weight (n, q), measured."""
         return 52.0
 
     def _importances(self) -> Floats:
@@ -187,7 +181,7 @@ class BoostedClassifier(WeightedFit, ScoringClassifier):
         return importances / total if total > 0 else importances
 
     def _fit_link(self, X: Any, Y: LabelMatrix, weights: Any, held: Any) -> None:
-        """Fit the cut, and the slope where there are scores of instances not trained on."""
+        """Fit the cut and, if there are scores of held-out instances, the slope."""
         self.slope_ = self._slope
         if self.calibration_folds is not None:
             f = self._out_of_fold(X, Y, weights, self.calibration_folds)
@@ -200,7 +194,7 @@ class BoostedClassifier(WeightedFit, ScoringClassifier):
             self.slope_ = fit_slope(self._scores(held[0]), held[1], self._slope, held[2])
 
     def _out_of_fold(self, X: Any, Y: LabelMatrix, weights: Any, folds: int) -> Floats:
-        """Scores of each instance by as many rules, learned without its fold."""
+        """Scores of each instance by rules learned without its fold."""
         if folds > X.shape[0]:
             raise ValueError(
                 f"calibration_folds must be at most the {X.shape[0]} training instances, "
@@ -236,7 +230,7 @@ class BoostedClassifier(WeightedFit, ScoringClassifier):
 
     def _final(self, X: Any) -> Floats:
         """The scores f after the last rule."""
-        # the walk adds to one array and yields it after each rule
+        # the walk yields the same array after each rule
         return [np.zeros((X.shape[0], self.n_labels_)), *self._walk(Columns(X))][-1]
 
     def _scores(self, X: Any) -> Floats:
@@ -280,17 +274,17 @@ class BoostedClassifier(WeightedFit, ScoringClassifier):
 
 
 class _HeldOut:
-    """The measure on a held-out part, round by round."""
+    """The measure of a held-out part after each round."""
 
     def __init__(self, learner: BoostedClassifier, held: Any, measure: Any):
         X, self.Y, _ = held
         self.measure, self.patience = measure, learner.n_iter_no_change
-        self.staged = learner._walk(Columns(X))  # follows rules_ as it grows
+        self.staged = learner._walk(Columns(X))  # follows ``rules_`` as it grows
         self.values: list[float] = []
         self.best, self.kept = -np.inf, 0
 
     def stops(self) -> bool:
-        """Measure the rules so far; True if the last ones have not helped."""
+        """Evaluate the rules so far; return whether the last ones have not helped."""
         f = next(self.staged)
         answer = f if self.measure.kind == "scores" else (f > 0).astype(np.int8)
         value = float(self.measure.function(self.Y, answer))
@@ -302,25 +296,25 @@ class _HeldOut:
 
 
 def rows_that_know(unknown: Any, n: int) -> NDArray[np.bool_]:
-    """Whether each of n instances knows a label; all of them if none does."""
+    """Whether any label of each of n instances is known; all True if none of them is."""
     if unknown is None:
         return np.ones(n, dtype=bool)
     some = np.asarray(unknown.sum(axis=1, dtype=np.int64)).ravel() < unknown.shape[1]
     return some if some.any() else ~some
 
 
-def held_out_sizes(n: int, fraction: float) -> tuple[int, int]:
-    """How many of n instances to learn from, and how many to hold out."""
-    size = int(np.ceil(n * fraction))
+def hold_out(Y: LabelMatrix, fraction: float, seed: Any) -> list[NDArray[np.intp]]:
+    """The rows to learn from, and those to hold out."""
+    n, size = Y.shape[0], int(np.ceil(Y.shape[0] * fraction))
     if size >= n:
         raise ValueError(
             f"validation_fraction={fraction} leaves no instance to learn from, got n_samples={n}"
         )
-    return n - size, size
+    return stratified_split(np.arange(n), Y, sizes=(n - size, size), random_state=seed)[:2]
 
 
 def fitted_names(learner: Any, feature_names: Sequence[str] | None) -> tuple[list[str], list[str]]:
-    """Names of the features: those given, those seen in ``fit``, or x0, x1, ...; and of labels."""
+    """Feature names (given, seen in ``fit``, or x0, x1, ...) and label names."""
     check_is_fitted(learner)
     d = learner.n_features_in_
     if feature_names is None:
@@ -330,15 +324,17 @@ def fitted_names(learner: Any, feature_names: Sequence[str] | None) -> tuple[lis
 
 
 def fit_slope(f: Floats, Y: LabelMatrix, start: float, weights: Floats | None = None) -> float:
-    """The a > 0 for which sigmoid(a f) makes the labels most likely."""
-    # One number for all labels, and no intercept: neither the order of the labels nor the cut at
-    # zero changes. The search is within a factor of 100 of ``start``, which is the result where no
-    # score, or every score, is wrong.
+    """The a > 0 for which sigmoid(a f) makes the labels most likely.
+
+    One slope for all labels and no intercept: neither the ranking of the labels nor the cut at
+    zero changes. The search is within a factor of 100 of ``start``, which is returned if no score,
+    or every score, is wrong.
+    """
     Y, unknown = known_part(Y)
     margin = np.where(dense(Y).astype(bool), f, -f)
     right = margin > 0
     if unknown is not None:
-        margin[dense(unknown)] = 0.0  # as likely, whatever the slope
+        margin[dense(unknown)] = 0.0  # the same likelihood for any slope
         right = right[~dense(unknown)]
     if not margin.any() or right.all() or not right.any():
         return start  # the likelihood has no maximum

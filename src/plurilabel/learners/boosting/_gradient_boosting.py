@@ -31,10 +31,9 @@ from plurilabel.learners.boosting._gradient_features import Binned, encode, lear
 from plurilabel.learners.boosting._gradient_losses import LOSSES, Bools, Run
 from plurilabel.learners.boosting._gradient_trees import Grower, Grown
 from plurilabel.learners.boosting._rules import Floats, Rows, scores_text
-from plurilabel.model_selection import stratified_split
 
-NOTHING = 1e-9  # scores up to this are rounding errors and are not shown
-SETS = 1 << 20  # instances times label sets that are compared at a time
+NOTHING = 1e-9  # scores up to this are rounding and are not shown
+SETS = 1 << 20  # instances times label sets compared at a time
 
 
 class MLGradientBoosting(WeightedFit, ProbabilisticClassifier, ScoringClassifier):
@@ -45,49 +44,48 @@ class MLGradientBoosting(WeightedFit, ProbabilisticClassifier, ScoringClassifier
     n_estimators : int, default=200
         Number of rounds; each adds one tree or rule.
     learning_rate : float or "auto", default="auto"
-        Share of each Newton step that is taken. "auto" is 0.1; where less than a tenth of X is not
-        zero, 0.3 for up to 32 labels and 0.2 for more: a tree sees few of the words of a text, and
-        longer steps are needed.
+        Fraction of each Newton step to take. "auto" is 0.1; for X with more than 90% zeros, of
+        which a tree sees few features, it is 0.3 for up to 32 labels and 0.2 for more.
     loss : {"logistic", "squared", "hinge", "joint"}, default="logistic"
-        What is minimised. "logistic", "squared" and "hinge" (the squared hinge loss) are sums over
+        The loss to minimise. "logistic", "squared" and "hinge" (squared hinge loss) are sums over
         the labels: for rankings of labels, Hamming loss and F1. "joint" is the logistic loss of
         the whole label set, for subset accuracy; ``predict`` then returns the label set of
         the training data with the smallest loss.
     weak : {"tree", "rule"}, default="tree"
-        What a round adds. A rule is a conjunction of conditions, and scores only the instances for
+        What a round adds. A rule is a conjunction of conditions and scores only the instances for
         which all of them hold.
     heads : "all" or int, default="all"
         Number of labels that a tree or rule scores: those that gain most by its first condition.
     max_depth : int, default=8
-        Most conditions on the way to a leaf, or in a rule.
+        Maximum depth of a tree, or number of conditions in a rule.
     max_features : {"sqrt", "log2"}, int, float or None, default="sqrt"
         Number of features to draw for each level of a tree, or condition of a rule. A float is a
-        share of the features; None is all.
+        fraction of the features; None is all.
     max_bins : int, default=32
-        Bins of a feature with more distinct values.
+        Maximum number of bins per feature.
     min_leaf_weight : float, default=0
-        Least weight of the training instances in a leaf; without ``sample_weight``, their number.
+        Minimum weight of the training instances in a leaf; without ``sample_weight``, their
+        number.
     l2_regularization : float, default=1
         Added to the sums of second derivatives.
     subsample : float, default=1
-        Share of the training instances to draw for each tree or rule, without replacement.
+        Fraction of the training instances to draw for each tree or rule, without replacement.
     label_weight : {"balanced"} or array-like of shape (q,), default=None
-        Weight of each label in the loss. "balanced": the instances that have a label count
-        together as much as those that lack it; more rare labels are then predicted, and
-        probabilities are of labels that half of the instances had.
+        Weight of each label in the loss. "balanced" gives the instances with and without a label
+        the same total weight; rare labels are then predicted more often, and probabilities are
+        those of labels that half of the instances have.
     validation_fraction : float, default=None
-        Fraction of the training set to hold out for early stopping; None: nothing is held out
-        and all rounds are run.
+        Fraction of the training set to hold out for early stopping; None disables it.
     n_iter_no_change : int, default=10
-        With ``validation_fraction``: stop after this many rounds without a smaller held-out loss;
-        the rounds up to the smallest are kept.
+        With ``validation_fraction``: stop after this many rounds without a smaller held-out loss,
+        and keep the rounds up to the smallest.
     categorical_features : array-like of bool, int or str, "from_dtype" or None, \
             default="from_dtype"
-        The features whose values are categories, without an order: a mask, numbers of columns,
-        or names of columns of a data frame. "from_dtype": the columns of a data frame that are
-        categorical. Categories may be text or numbers, up to 255 for a feature; X must be dense.
+        The features whose values are unordered categories: a mask, column numbers, or names of
+        columns of a data frame. "from_dtype": the categorical columns of a data frame. A feature
+        may have up to 255 categories, text or numbers; X must be dense.
     random_state : int, RandomState instance or None, default=None
-        For the features and instances that are drawn, and the held-out part.
+        For drawing features and instances, and for the held-out part.
 
     Attributes
     ----------
@@ -96,21 +94,19 @@ class MLGradientBoosting(WeightedFit, ProbabilisticClassifier, ScoringClassifier
     start_ : ndarray of shape (q,)
         The scores before the first round.
     validation_loss_ : ndarray
-        The mean loss of the held-out part after each round that was run; empty if nothing was held
-        out.
+        The mean loss of the held-out part after each round; empty if nothing was held out.
     feature_importances_ : ndarray of shape (d,)
         Share of each feature in the gains of all conditions.
     label_feature_importances_ : ndarray or csr_array of shape (q, d)
-        Share of each label and feature, sparse if X is; the sum over the labels is
-        ``feature_importances_``.
+        Share of each label and feature, sparse if X is; sums to ``feature_importances_``.
     label_sets_ : ndarray of shape (sets, q)
-        The label sets of the training data, only with ``loss="joint"``.
+        The label sets of the training data; only with ``loss="joint"``.
     is_categorical_ : ndarray of bool of shape (d,)
         Which features are categorical; this and the next only if some are.
     categories_ : list of list
-        The categories of each of these features, in order.
+        The categories of each of these features.
     roots_, feature_, threshold_, missing_right_, left_, leaf_, values_, depth_, subset_, subsets_
-        The trees, node by node: ``to_text`` describes them.
+        The nodes of the trees; ``to_text`` describes them.
     label_names_ : ndarray of shape (q,)
 
     See Also
@@ -122,24 +118,24 @@ class MLGradientBoosting(WeightedFit, ProbabilisticClassifier, ScoringClassifier
     -----
     **A round.** Let G and H be the sums of the first and second derivatives of the loss over the
     instances in a leaf. The leaf scores a label by the Newton step -G / (H + l2), and a condition
-    is chosen for the largest sum over labels and sides of G^2 / (H + l2). With the joint loss H is
-    the diagonal of the matrix of second derivatives.
+    maximises the sum of G^2 / (H + l2) over labels and sides. For the joint loss, H is the
+    diagonal of the matrix of second derivatives.
 
-    **Departures from BOOMER**, which this follows in losses, rules and the choice of label sets
-    for the joint loss: trees for all labels are the default here, because one product sums the
-    derivatives for all labels; the labels of a head are chosen by the first condition, not by all;
-    the joint loss uses the diagonal of its second derivatives; BOOMER solves an equation in q
-    unknowns for each candidate; a round in which no drawn feature helps does not end the boosting.
+    **Departures from BOOMER**, whose losses, rules and choice of label sets for the joint loss
+    this follows: trees for all labels are the default, because one product sums the derivatives
+    of all labels; the labels of a head are chosen by the first condition, not by all; the joint
+    loss uses the diagonal of its second derivatives, where BOOMER solves an equation in q unknowns
+    for each candidate; a round in which no drawn feature helps does not end the boosting.
 
-    **Features.** Each feature is cut into bins once; sparse X stays sparse. Missing values (NaN)
-    go to the side of a condition that gains more, or, where none was missing in training, to the
-    side with more training instances. A condition on a categorical feature is whether the value
-    is one of some categories. Categories are divided in the order of their Newton steps along the
-    first principal component of these (Coppersmith, Hong and Hosking); for a single label and a
-    small ``l2_regularization`` the best division is among them. Categories that a node has not
-    seen in training go where missing values go.
+    **Features.** Each feature is binned once; sparse X stays sparse. Missing values (NaN) go to
+    the side of a condition that gains more or, if none was missing in training, to the side with
+    more training instances. A condition on a categorical feature tests whether the value is in a
+    set of categories. The sets are found by ordering categories along the first principal
+    component of their Newton steps (Coppersmith, Hong and Hosking), which for a single label and a
+    small ``l2_regularization`` finds the best set. Categories that a node has not seen in
+    training go where missing values go.
 
-    **Defaults.** Depth, learning rate and number of trees were chosen by the test parts of the
+    **Defaults.** Depth, learning rate and number of trees were chosen on the test parts of the
     datasets in ``docs/gradient_boosting_results.md``, not by cross-validation.
 
     **Cost.** A level costs the drawn features' entries times 2 q. Derivatives and scores take
@@ -271,13 +267,14 @@ class MLGradientBoosting(WeightedFit, ProbabilisticClassifier, ScoringClassifier
         self._check_memory(n, d, Y.shape[1])
         weight = np.ones(n) if weights is None else weights
         data = [X, Y, self._cells(Y, weight, unknown), weight]
-        # instances without known labels must not even move the bins
+        # instances without known labels must not influence the bins
         kept = np.flatnonzero(boosted.rows_that_know(unknown, n))
         if len(kept) < n:
             data = [part[kept] for part in data]
         held = None
         if self.validation_fraction is not None:
-            data, held = self._hold_out(data, self.validation_fraction)
+            rows = boosted.hold_out(data[1], self.validation_fraction, self.random_state)
+            data, held = ([part[np.sort(of)] for part in data] for of in rows)
         X, Y, cells, weight = data
         has = dense(Y).astype(bool)
         grown = self._boost(X, has, cells, weight, held)
@@ -288,7 +285,7 @@ class MLGradientBoosting(WeightedFit, ProbabilisticClassifier, ScoringClassifier
         if hasattr(self, "is_categorical_"):
             _, self.subset_, self.subsets_ = forest.joined_subsets(grown, self.is_categorical_)
         if self.loss == "joint":
-            # unknown labels, and those that do not count, as the model predicts them
+            # the model's predictions for unknown labels and those of weight 0
             sets = has if unknown is None else np.where(cells > 0, has, self._f(X) > 0)
             self.label_sets_ = np.unique(sets, axis=0).astype(np.int8)
         elif hasattr(self, "label_sets_"):
@@ -307,32 +304,22 @@ class MLGradientBoosting(WeightedFit, ProbabilisticClassifier, ScoringClassifier
         check_size(self, sizes, memory=memory, instead=instead)
 
     def _cells(self, Y: LabelMatrix, weight: Floats, unknown: Any) -> Floats:
-        """Weights of all pairs of an instance and a label, (n, q) or (n, 1); 0 if unknown."""
+        """Weights of pairs of an instance and a label, (n, q) or (n, 1); 0 if unknown."""
         total = weight[:, np.newaxis]
         if self.label_weight is not None:
             total = total * cell_weights(self.label_weight, Y, unknown, weight)
         return total if unknown is None else total * ~dense(unknown)
 
-    def _hold_out(self, data: list[Any], fraction: float) -> tuple[list[Any], list[Any]]:
-        n = data[0].shape[0]
-        sizes = boosted.held_out_sizes(n, fraction)
-        rows = np.arange(n)[:, np.newaxis]
-        train, held, _, _ = stratified_split(
-            rows, data[1], sizes=sizes, random_state=self.random_state
-        )
-        return [[part[np.sort(of.ravel())] for part in data] for of in (train, held)]  # type: ignore[return-value]
-
     def _rate(self, X: Any) -> float:
         if self.learning_rate != "auto":
             return float(self.learning_rate)
-        # chosen by a look at the test parts of the results page, as it says there
         filled = X.count_nonzero() if sparse.issparse(X) else np.count_nonzero(X)
         if filled >= 0.1 * X.shape[0] * X.shape[1]:
             return 0.1
         return 0.3 if self.n_labels_ <= 32 else 0.2
 
     def _n_features(self, d: int) -> int:
-        """Features to draw, of d."""
+        """The number of features to draw, of d."""
         k = self.max_features
         if k is None:
             return d
@@ -343,7 +330,7 @@ class MLGradientBoosting(WeightedFit, ProbabilisticClassifier, ScoringClassifier
     def _boost(
         self, X: Any, has: Bools, cells: Floats, weight: Floats, held: list[Any] | None
     ) -> list[Grown]:
-        """The rounds."""
+        """Run the rounds."""
         (n, q), loss = has.shape, LOSSES[self.loss]
         random = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
         binned = Binned(X, self.max_bins, weight, self._n_categories())
@@ -414,13 +401,13 @@ class MLGradientBoosting(WeightedFit, ProbabilisticClassifier, ScoringClassifier
         return f
 
     def _leaves(self, X: Any) -> Iterator[tuple[slice, NDArray[Any]]]:
-        """Rows of ``values_`` for all trees (rows, trees), for some rows of X at a time."""
+        """Yield blocks of rows of X, and the rows of ``values_`` they reach (rows, trees)."""
         tree = self.feature_, self.threshold_, self.missing_right_, self.left_
         for rows, nodes in forest.run_down(X, self.roots_, *tree, self.depth_, self._subsets()):
             yield rows, self.leaf_.take(nodes)
 
     def _subsets(self) -> forest.Subsets | None:
-        """The conditions on categorical features, if there are such features."""
+        """The conditions on categorical features, None without such features."""
         if not hasattr(self, "is_categorical_"):
             return None
         asked = (self.feature_ >= 0) & self.is_categorical_[np.maximum(self.feature_, 0)]
@@ -439,7 +426,7 @@ class MLGradientBoosting(WeightedFit, ProbabilisticClassifier, ScoringClassifier
         return self.label_sets_[best]
 
     def _validate_X(self, X: Any, *, reset: bool) -> Any:
-        """X with the numbers of categories in the place of these."""
+        """X with categories replaced by their numbers."""
         if reset:
             X = self._learn_categories(X)
         elif hasattr(self, "is_categorical_"):
@@ -451,10 +438,9 @@ class MLGradientBoosting(WeightedFit, ProbabilisticClassifier, ScoringClassifier
             told = any(words in str(error) for words in about_text)
             if not told or (found := text_in(X)) is None:
                 raise
-            column, text = found
             known = "it is not one of the categorical_features that fit was given"
             advice = "if it has categories, add it to categorical_features" if reset else known
-            raise ValueError(f"column {column} of X has text, {text!r}: {advice}") from error
+            raise ValueError(f"column {found[0]} of X has text, {found[1]!r}: {advice}") from error
 
     def _learn_categories(self, X: Any) -> Any:
         for name in ("is_categorical_", "categories_", "subset_", "subsets_"):
@@ -484,7 +470,7 @@ class MLGradientBoosting(WeightedFit, ProbabilisticClassifier, ScoringClassifier
         return tags
 
     def to_text(self, *, feature_names: Sequence[str] | None = None, max_labels: int = 5) -> str:
-        """Describe all rules, with one line for each leaf of each tree.
+        """Describe all rules, one line for each leaf of each tree.
 
         Parameters
         ----------
@@ -512,12 +498,12 @@ class MLGradientBoosting(WeightedFit, ProbabilisticClassifier, ScoringClassifier
         return "\n".join(lines)
 
     def _ways(self, names: Sequence[str]) -> list[str]:
-        """Describe the way to each node."""
+        """Describe the path to each node."""
         nodes, categories = (self.feature_, self.threshold_), self._categories_by_feature()
         return forest.ways_in_words(*nodes, self.left_, names, self._subsets(), categories)
 
     def _explain(self, X: Any, given: Given) -> list[Contributions]:
-        """The rules that an instance meets, and what each adds to the scores."""
+        """The rules that apply to an instance, and what each adds to the scores."""
         ways = self._ways(list(given.names))
         nodes = np.flatnonzero(self.feature_ < 0)  # of the rows of values_
         scale = LOG_ODDS if self._score_method() == "predict_proba" else SCORE
@@ -527,8 +513,7 @@ class MLGradientBoosting(WeightedFit, ProbabilisticClassifier, ScoringClassifier
                 added = dense(self.values_[way])  # (trees, q)
                 told = np.flatnonzero((np.abs(added) > NOTHING).any(axis=1))
                 rules = tuple(ways[nodes[way[t]]] for t in told)
-                parts = Contributions(
-                    names, answer, self.start_, rules, added[told], (scale,) * len(names)
-                )
-                explained.append(parts)
+                scales = (scale,) * len(names)
+                parts = names, answer, self.start_, rules, added[told], scales
+                explained.append(Contributions(*parts))
         return explained

@@ -1,4 +1,4 @@
-"""Conditions on features, and the rules that are built from them."""
+"""Conditions on features, and rules made of them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from plurilabel._core.fitted import Declared, count, numbers, values
 Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]
 
-CELLS = 1 << 18  # entries of a matrix (n, q) worked on at a time: copies of all would be large
+CELLS = 1 << 18  # entries of a matrix (n, q) that are copied at a time
 
 
 def add_to_rows(f: Floats, rows: Rows, scores: Floats) -> None:
@@ -26,7 +26,7 @@ def add_to_rows(f: Floats, rows: Rows, scores: Floats) -> None:
 
 
 def sum_of_rows(V: Floats, rows: Rows) -> Floats:
-    """The sum of some rows of V, added one after the other."""
+    """The sum of some rows of V, added in order."""
     total = np.zeros(V.shape[1])
     for part in row_blocks(len(rows), V.shape[1], CELLS):
         total = np.add.reduce(np.vstack([total, V[rows[part]]]), axis=0)
@@ -41,26 +41,25 @@ class Columns:
         self._X = sparse.csc_array(X) if sparse.issparse(X) else X
 
     def __call__(self, j: int) -> Floats:
-        """Column j, including the zeros that a sparse matrix does not store."""
+        """Column j as a dense array."""
         if not sparse.issparse(self._X):
             return np.asarray(self._X[:, j], dtype=np.float64)
         column = np.zeros(self.n)
         stored = slice(*self._X.indptr[j : j + 2])
-        # += and not =: an entry may be stored in parts
-        np.add.at(column, self._X.indices[stored], self._X.data[stored])
+        np.add.at(column, self._X.indices[stored], self._X.data[stored])  # sums duplicates
         return column
 
 
 @dataclass(frozen=True)
 class Condition:
-    """A yes/no question about one feature: is it above a threshold, or is it present (not zero)?
+    """A condition on one feature: it is above a threshold, or present (not zero).
 
     Attributes
     ----------
     feature : int
         Column of X.
     threshold : float or None
-        None asks whether the feature is present.
+        None tests whether the feature is present.
 
     Examples
     --------
@@ -83,14 +82,14 @@ class Condition:
         return sides
 
     def text(self, feature_names: Sequence[str], holds: bool = True) -> str:
-        """Describe the condition, or its negation with ``holds=False``."""
+        """Describe the condition or, with ``holds=False``, its negation."""
         name = feature_names[self.feature]
         if self.threshold is None:
             return f"word {name!r} {'present' if holds else 'absent'}"
         return f"{name} {'>' if holds else '<='} {self.threshold:.4g}"
 
     def split(self, rows: Rows, columns: Columns) -> tuple[Rows, Rows]:
-        """The rows where the condition holds, and where it does not; missing values: neither."""
+        """The rows where the condition holds and where it does not, without missing values."""
         sides = self.sides(columns(self.feature)[rows])
         return rows[sides == 1], rows[sides == 0]
 
@@ -102,15 +101,15 @@ class WeakRule:
     Attributes
     ----------
     conditions : tuple of Condition
-        Empty for the rule that scores all instances alike.
+        Empty for a rule that scores all instances alike.
     nodes : tuple of int
         The node at which each condition is tested. Node 0 is the root; the condition at position
-        s leads to node 2s + 1 where it holds and to node 2s + 2 where it does not.
+        s leads to node 2s + 1 if it holds, else to node 2s + 2.
     scores : ndarray of shape (n_nodes, q)
         Added to the scores of the instances that reach a node. Zero at inner nodes, and where
         the rule abstains.
     gains : tuple of float
-        How much each condition reduced Z.
+        The reduction of Z by each condition.
 
     Examples
     --------
@@ -145,8 +144,8 @@ class WeakRule:
                 add_to_rows(f, rows, scores)
 
     def said_to(self, columns: Columns, _: list[bool]) -> Iterator[tuple[list[int], Floats]]:
-        """The scores that the rule adds for one row, with the features on the way to them."""
-        paths: list[list[int] | None] = [[]]  # None: the row does not come here
+        """The scores that the rule adds for one row, with the features on the path to them."""
+        paths: list[list[int] | None] = [[]]  # None if the row does not reach the node
         for node, condition in zip(self.nodes, self.conditions):
             path = paths[node]
             side = -1 if path is None else int(condition.sides(columns(condition.feature))[0])
@@ -157,7 +156,7 @@ class WeakRule:
                 yield path, scores
 
     def features(self) -> list[tuple[int, float]]:
-        """The features of the conditions, each with its gain."""
+        """The feature and gain of each condition."""
         return [(c.feature, gain) for c, gain in zip(self.conditions, self.gains)]
 
     def text(
@@ -186,12 +185,12 @@ class DecisionNode:
     ----------
     precondition : int
         The prediction node below which the condition is tested: 0 is the root, and the t-th
-        decision node leads to prediction nodes 2t - 1 (it holds) and 2t (it does not).
+        decision node leads to prediction node 2t - 1 if its condition holds, else to 2t.
     condition : Condition or None
         None for the root, whose scores are in ``yes``.
     yes, no : ndarray of shape (q,)
-        Added to the scores of the instances at the precondition for which the condition holds,
-        or does not.
+        Added to the scores of the instances at the precondition for which the condition holds, or
+        does not hold.
 
     Examples
     --------
@@ -215,7 +214,7 @@ class DecisionNode:
     no: Floats
 
     def add_to(self, f: Floats, columns: Columns, reached: list[Rows]) -> None:
-        """Add the scores to f (n, q), and the two new prediction nodes' rows to ``reached``."""
+        """Add the scores to f (n, q), and the rows of the new prediction nodes to ``reached``."""
         if self.condition is None:
             f += self.yes
             reached.append(np.arange(columns.n))
@@ -228,7 +227,7 @@ class DecisionNode:
     def said_to(self, columns: Columns, reached: list[bool]) -> Iterator[tuple[list[int], Floats]]:
         """The scores that the node adds for one row, with the feature of its condition.
 
-        ``reached`` says which prediction nodes the row has come to, and is continued.
+        Appends to ``reached``, which tells whether the row reaches each prediction node.
         """
         if self.condition is None:
             reached.append(True)
@@ -241,12 +240,12 @@ class DecisionNode:
             yield [self.condition.feature], self.yes if side == 1 else self.no
 
     def features(self) -> list[tuple[int, float]]:
-        """The feature of the condition, with all of the gain."""
+        """The feature of the condition, with a gain of 1."""
         return [] if self.condition is None else [(self.condition.feature, 1.0)]
 
 
 def scores_text(scores: Floats, label_names: Sequence[str], max_labels: int) -> str:
-    """The labels with the largest scores, positive or negative: ``sport +1.3, politics -0.7``."""
+    """The labels with the largest absolute scores, such as ``sport +1.3, politics -0.7``."""
     if not scores.any():
         return "no opinion"
     largest = np.argsort(-np.abs(scores), kind="stable")[:max_labels]

@@ -14,7 +14,7 @@ LOSSES = ("logistic", "squared_hinge")
 
 SURE = 30.0  # score of a label that all instances have; minus this for one that none has
 LARGEST = 1e70  # of values that are not scaled: Newton steps have their fourth powers
-CELLS = 2**20  # instances times labels worked on together: a dozen arrays of this size
+CELLS = 2**21  # instances (or features) times labels of a block: a dozen arrays of this size
 
 
 class Settings(NamedTuple):

@@ -107,13 +107,13 @@ class BRkNN(CountingClassifier):
         stored = np.diff(votes.indptr)
         row = np.repeat(np.arange(n), stored)
         if variant == "b":
-            total = np.asarray(votes.sum(axis=1), dtype=np.intp)
-            size = (2 * total + k) // (2 * k)  # the mean, rounded half up
+            total = np.asarray(votes.sum(axis=1))
+            size = ((2 * total + k) // (2 * k)).astype(np.intp)  # the mean, rounded half up
         else:
             size = np.maximum(np.bincount(row[votes.data > k / 2], minlength=n), 1)
         usual = np.argsort(-label_frequencies(self.Y_), kind="stable")
         rank = np.argsort(usual)
-        order = np.lexsort((rank[votes.indices], -votes.data.astype(np.intp), row))
+        order = np.lexsort((rank[votes.indices], -votes.data.astype(np.float64), row))
         first = np.arange(len(row)) - votes.indptr[row] < size[row]
         # Labels without votes are predicted only by "a", where no neighbour has any label: the
         # mean size of "b" is at most the number of labels that have votes.

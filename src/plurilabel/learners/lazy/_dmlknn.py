@@ -11,7 +11,7 @@ from scipy.spatial.distance import cdist
 
 from plurilabel._core.blocks import dense, row_blocks
 from plurilabel._core.compat import Interval
-from plurilabel._core.fitted import Declared, labels, numbers, places
+from plurilabel._core.fitted import Declared, labels, numbers
 from plurilabel.learners.lazy._lazy_classifier import LazyClassifier
 from plurilabel.learners.lazy._neighbor_labels import CELLS, Floats, Rows, label_frequencies
 
@@ -54,7 +54,8 @@ class DMLkNN(LazyClassifier):
     predicted label differs.
 
     Labels may be unknown: counts are those of :class:`MLkNN`, and a training instance counts for a
-    label, also in the prior, if it knows the label and one of its neighbours does.
+    label, also in the prior, if it knows the label and one of its neighbours does. With soft
+    labels counts are fractions, and two that differ by f < 1 are equal to a degree of 1 - f.
 
     A prediction compares its counts with those of every training instance, n times m times q
     steps. The counts (m, q) are dense, also for sparse labels.
@@ -83,7 +84,7 @@ class DMLkNN(LazyClassifier):
     }
     _fitted: ClassVar[Declared] = {
         "prior_": numbers("n_labels_"),
-        "counts_": places("n", "n_labels_", below="n_neighbors_+1"),
+        "counts_": numbers("n", "n_labels_"),
         "counted_": labels("n", "n_labels_", optional=True),
     }
 
@@ -129,14 +130,21 @@ class DMLkNN(LazyClassifier):
         code = 2 * self.counts_.astype(small) + Y.astype(small)
         if self.counted_ is not None:
             code[~self.counted_] = 2 * k + 2  # unlike any query
+        soft: Any = None  # weights of the instances without and with each label
+        if Y.dtype.kind == "f":
+            soft = np.stack([1 - Y, Y]) * (1 if self.counted_ is None else self.counted_)
         asked = 2 * C.astype(small)
         scores = np.empty(C.shape)
         for rows in row_blocks(len(C), m, CELLS):
             # Equal counts of l are within any width, so one comparison serves all labels.
             similar = cdist(C[rows], self.counts_, "chebyshev") <= width  # (rows, m)
             for t, near in zip(range(rows.start, rows.stop), similar):
-                found = code.take(np.flatnonzero(near), axis=0)
-                v1, v0 = _in_columns(found == asked[t] + 1), _in_columns(found == asked[t])
+                if soft is not None:
+                    equal = np.maximum(1 - np.abs(self.counts_[near] - C[t]), 0)
+                    v0, v1 = (soft[:, near] * equal).sum(axis=1)
+                else:
+                    found = code.take(np.flatnonzero(near), axis=0)
+                    v1, v0 = _in_columns(found == asked[t] + 1), _in_columns(found == asked[t])
                 yes = self.prior_ * (s + v1) / (s * (k + 1) + have)
                 no = (1 - self.prior_) * (s + v0) / (s * (k + 1) + known - have)
                 scores[t] = yes / (yes + no)

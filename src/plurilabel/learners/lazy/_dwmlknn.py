@@ -24,6 +24,7 @@ from plurilabel.learners.lazy._neighbor_labels import (
     tally,
     weighted_sums,
 )
+from plurilabel.learners.lazy._soft_labels import soft_tally
 
 TINY = 1e-12  # the small constant in the denominator of equation 4
 
@@ -126,11 +127,15 @@ class DWMLkNN(CountingClassifier):
             delta, y = self._labels.events(distances[rows], neighbors[rows]).count, self.Y_[rows]
             if counted is not None:
                 delta, y = dense(delta), dense(y)
-                have, m = have - (~counted & (y == 1)).sum(axis=0), m - (~counted).sum(axis=0)
+                have, m = have - (~counted * y).sum(axis=0), m - (~counted).sum(axis=0)
             lacking, unseen = (v, 1.0) if params["reading"] == "table" else (w, 0.0)
-            c += tally(delta, y, K + 1, weights=(lacking, w), background=(unseen, 0.0))
             # K - delta neighbours lack the label: the same arrays, read from the other end.
-            c_without += tally(delta, y, K + 1, weights=(v, v))[:, :, ::-1]
+            if y.dtype.kind == "f":
+                c += soft_tally(delta, dense(y), K + 1, w, lacking)
+                c_without += soft_tally(delta, dense(y), K + 1, v)[:, :, ::-1]
+            else:
+                c += tally(delta, y, K + 1, weights=(lacking, w), background=(unseen, 0.0))
+                c_without += tally(delta, y, K + 1, weights=(v, v))[:, :, ::-1]
         self.prior_ = ratio(s + have, 2 * s + m)
         self.likelihood_ = likelihoods(c, s)
         self.likelihood_without_ = likelihoods(c_without, s)
@@ -148,6 +153,7 @@ class DWMLkNN(CountingClassifier):
             near, far = distances.min(axis=1, keepdims=True), distances.max(axis=1, keepdims=True)
             p = np.exp(-(((distances - near) / (far - near + TINY)) ** 2) / 2)
             w = weighted_sums(p / p.sum(axis=1, keepdims=True), neighbors, self.Y_)
+            w = dense(w) if self.Y_.dtype.kind == "f" else w
             return w, _complement(w), None
         w, silent = self._known_shares(distances, neighbors)
         counted = ~(silent | dense(self.unknown_[rows]))

@@ -201,11 +201,13 @@ class Regressions:
 
     def solve(self, y: NDArray[Any], max_iter: int) -> Solution:
         F, C, d = self.F, self.C, self.F.shape[1]
-        sign = np.where(y == 1, 1.0, -1.0)
+        sign = np.where(y > 0.5, 1.0, -1.0)
+        other = np.minimum(y, 1 - y)  # share of the other sign, if labels are soft
 
         def objective(u: Floats) -> tuple[float, Floats]:
             z = F @ u[:d] + u[d]
-            return C * np.logaddexp(0, -sign * z).sum() + self.penalty @ u**2 / 2, z
+            loss = np.logaddexp(0, -sign * z) + other * sign * z
+            return C * loss.sum() + self.penalty @ u**2 / 2, z
 
         u = np.zeros(d + 1)  # scaled weights and the intercept
         u[d] = np.log((1 + y.sum()) / (1 + len(y) - y.sum()))

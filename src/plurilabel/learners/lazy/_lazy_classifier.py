@@ -19,6 +19,7 @@ from plurilabel._core.compat import HasMethods, Interval
 from plurilabel._core.explanation.contributions import Given
 from plurilabel._core.fitted import Declared, count, labels, numbers, parameters, places
 from plurilabel._core.limits import check_size
+from plurilabel._core.soft import harder
 from plurilabel._core.unknown import UnknownLabels, known_part, stack_labels
 from plurilabel.learners.lazy._explanation import Explanation
 from plurilabel.learners.lazy._neighbor_labels import (
@@ -31,6 +32,7 @@ from plurilabel.learners.lazy._neighbor_labels import (
     highest,
     neighbor_labels,
 )
+from plurilabel.learners.lazy._soft_labels import rounded
 from plurilabel.neighbors import ExactIndex, query_neighbors, training_neighbors
 
 
@@ -63,7 +65,8 @@ class LazyClassifier(ProbabilisticClassifier):
     unknown_ : ndarray of bool or csr_array of shape (n, q), or None
         The unknown training labels, dense or sparse as ``Y_`` is; None if all are known.
     X_, Y_ : matrices of shape (n, d) and (n, q)
-        Copies of the training instances and labels.
+        Copies of the training instances and labels; soft labels are rounded to multiples of
+        2**-14, so that all sums are exact.
     fitted_params_ : dict
         The parameters of ``fit``, except those of the search. ``set_params`` takes effect at the
         next ``fit``: until then predictions, ``partial_fit`` and ``forget`` use these.
@@ -94,7 +97,7 @@ class LazyClassifier(ProbabilisticClassifier):
     _fitted: ClassVar[Declared] = {
         "fitted_params_": parameters(),
         "X_": numbers("n", "n_features_in_", finite=False),  # a metric may take NaN
-        "Y_": labels("n", "n_labels_"),
+        "Y_": labels("n", "n_labels_", soft=True),
         "unknown_": labels("n", "n_labels_", optional=True),
         "n_neighbors_": count(below="n"),
         "n_searched_": count(below="n", optional=True),
@@ -104,6 +107,7 @@ class LazyClassifier(ProbabilisticClassifier):
     device: str = "auto"  # for learners without the parameter
     unknown_: Any
     graph_: Graph
+    _learns_from_soft = True
     _power: float = 0  # neighbours weigh 1 / distance**_power
     _learn: Any = None  # a hook that subclasses may define
 
@@ -143,6 +147,7 @@ class LazyClassifier(ProbabilisticClassifier):
         self.unknown_ = None
         if isinstance(Y, UnknownLabels):
             Y, self.unknown_ = Y.Y, Y.unknown
+        Y = rounded(Y)
         self._check_size(X.shape[0])
         self._check_memory(X.shape[0])
         usual = ExactIndex(self.metric, n_jobs=self.n_jobs, device=self.device)
@@ -208,10 +213,13 @@ class LazyClassifier(ProbabilisticClassifier):
         X, Y = self._validate_more(X, y)
         self._check_features("partial_fit")
         self._check_memory(self.Y_.shape[0] + X.shape[0])
-        if self.unknown_ is not None or isinstance(Y, UnknownLabels):
+        some_unknown = self.unknown_ is not None or isinstance(Y, UnknownLabels)
+        Y = Y if some_unknown else rounded(Y)
+        if some_unknown or np.result_type(Y.dtype, self.Y_.dtype) != self.Y_.dtype:
             before = self.Y_ if self.unknown_ is None else UnknownLabels(self.Y_, self.unknown_)
             self._change_points("partial_fit", X, stack_rows([self.X_, X]))
-            self.Y_, self.unknown_ = known_part(stack_labels([before, Y]))
+            Y, self.unknown_ = known_part(stack_labels([before, Y]))
+            self.Y_ = rounded(Y)
             self._learn_labels()
         else:
             self._grow(X, Y)
@@ -263,7 +271,8 @@ class LazyClassifier(ProbabilisticClassifier):
         self._change_points("remove", np.flatnonzero(number < 0), self.X_[stay])
         if self.unknown_ is not None:
             labels = UnknownLabels(self.Y_[stay], self.unknown_[stay])
-            self.Y_, self.unknown_ = known_part(labels)
+            Y, self.unknown_ = known_part(labels)
+            self.Y_ = harder(Y)
             self._learn_labels()
         else:
             self._shrink(stay, number)
@@ -272,7 +281,7 @@ class LazyClassifier(ProbabilisticClassifier):
 
     def _shrink(self, stay: Rows, number: Rows) -> None:
         """Keep some rows of labels and graph; search again for rows that lose a neighbour."""
-        self.Y_ = self.Y_[stay]
+        self.Y_ = harder(self.Y_[stay])
         if self._learn is None:
             return
         distances, neighbors = self.graph_[0][stay], number[self.graph_[1][stay]]
@@ -391,7 +400,7 @@ class LazyClassifier(ProbabilisticClassifier):
             Explanation(
                 neighbors=neighbors[i],
                 distances=distances[i],
-                labels=dense(self.Y_[neighbors[i]]).astype(bool),
+                labels=dense(self.Y_[neighbors[i]]) > 0.5,
                 asked=self._labels.consulted(neighbors[i]),
                 posterior=scores[i],
                 label_names=tuple(self.label_names_),

@@ -26,6 +26,7 @@ from plurilabel.learners.lazy._neighbor_labels import (
     tally,
     whole,
 )
+from plurilabel.learners.lazy._soft_labels import in_units, soft_tally
 
 TOGETHER = 1 << 15  # cells (instances, neighbours and labels) that are compared at a time
 
@@ -125,62 +126,62 @@ def _moves(neighbors: Rows, event: NDArray[Any], Y: NDArray[np.int8]) -> NDArray
 
 
 @dataclass
-class KnownLeftOut:
-    """The same if some labels are unknown; arrays have shape (n, q) or (2, n, q).
+class PartlyLeftOut:
+    """The same if some labels are unknown or soft; arrays have shape (n, q).
 
     Leaving an instance out may also take the last neighbour that knows a label, or bring the
-    first: then an instance is no longer counted, or is from now on.
+    first: then an instance is no longer counted, or is from now on. The counts of soft labels are
+    fractions, which are between two whole ones.
     """
 
     size: int  # k + 1
-    Y: NDArray[np.int8]
-    entries: NDArray[np.int64]  # of the instance's event among the others, by their label
-    totals: NDArray[np.int64]  # of all events
+    event: Floats
+    entries: Floats  # (2, 2, n, q): next to the event, below and above, by the others' label
+    totals: Floats  # (2, n, q): of all events
 
     def scores(self, s: float, cut: float | None = None) -> NDArray[Any]:
         """Leave-one-out posteriors for smoothing s, or whether they exceed a cut, (n, q)."""
         lack, have = self.totals
-        no, yes = (ratio(s + e, s * self.size + t) for e, t in zip(self.entries, self.totals))
-        found = posterior(ratio(s + have, 2 * s + lack + have), no, yes)
+        below, above = (
+            posterior(
+                ratio(s + have, 2 * s + lack + have),
+                *(ratio(s + e, s * self.size + t) for e, t in zip(entries, self.totals)),
+            )
+            for entries in self.entries
+        )
+        f = self.event - np.floor(self.event)
+        found = (1 - f) * below + f * above
         return found if cut is None else found > cut
 
 
-def known_leave_one_out(
-    neighbors: Rows,
-    Y: NDArray[np.int8],
-    unknown: NDArray[np.bool_],
-    reach: dict[int, int],
-    *,
-    replace: bool,
-) -> Iterator[tuple[int, KnownLeftOut]]:
-    """For each k, the arrays with each instance left out, if some labels are unknown."""
+def partly_leave_one_out(
+    neighbors: Rows, P: NDArray[Any], unknown: Any, reach: dict[int, int], *, replace: bool
+) -> Iterator[tuple[int, PartlyLeftOut]]:
+    """For each k, the arrays with each instance left out, if some labels are unknown or soft."""
     # ``reach`` has for each k the number of neighbours searched: without one of them, the next is.
-    (n, q), known = Y.shape, ~unknown
-    others = known.sum(axis=0) - known  # that know the label, without i
-    usual = ratio(Y.sum(axis=0, dtype=np.int64) - Y, others)
+    (n, q), rounded = P.shape, in_units if P.dtype.kind == "f" else whole
+    known = np.ones((n, q), dtype=bool) if unknown is None else ~unknown
+    own = np.stack([1.0 - P, P])
+    usual = ratio(P.sum(axis=0) - P, known.sum(axis=0) - known)  # without i
     for k in sorted(reach):
         near = neighbors[:, : reach[k] + 1]
-        # of the k nearest that know the label: how many, how many have it, and the next one
-        asked, has = np.zeros((2, n, q), dtype=np.int64)
-        after, after_has = np.zeros((2, n, q), dtype=np.int64)
+        # of the k nearest that know the label: how many, how often they have it, and the next one
+        asked, after = np.zeros((2, n, q), dtype=np.int64)
+        has, after_has = np.zeros((2, n, q))
         for c, column in enumerate(near.T):
-            says = known.take(column, axis=0)
+            says, p = known.take(column, axis=0), P.take(column, axis=0)
             first = says & (asked < k) & (c < reach[k])
             later = says & ~first & (after == 0)
-            asked, has = asked + first, has + (first & (Y.take(column, axis=0) == 1))
-            after, after_has = after + later, after_has + (later & (Y.take(column, axis=0) == 1))
-        event = whole(k * ratio(has, asked)).astype(np.int64)
-        own = np.where(asked > 0, event, whole(k * usual).astype(np.int64))  # as a query
-        table = np.zeros((2, q, k + 1), dtype=np.int64)
-        counted = known & (asked > 0)
-        row, label = np.nonzero(counted)
-        np.add.at(table, (Y[row, label], label, event[row, label]), 1)
-
-        entries = np.stack([look_up(each, own) for each in table])
-        totals = np.repeat(table.sum(axis=2)[:, None], n, axis=1)
-        for b in (0, 1):  # without itself
-            totals[b] -= counted & (b == Y)
-            entries[b] -= counted & (b == Y)
+            asked, has = asked + first, has + first * p
+            after, after_has = after + later, after_has + later * p
+        event, counted = rounded(k * ratio(has, asked)), known & (asked > 0)
+        query = np.where(asked > 0, event, rounded(k * usual))
+        low = np.floor(query)
+        there = np.stack([low, np.minimum(low + 1, k)])  # whole counts, to be looked up
+        table = soft_tally(event, P, k + 1, counted)
+        entries = np.stack([[look_up(each, c.astype(np.int64)) for each in table] for c in there])
+        entries -= counted * own * _nearness(event, there)[:, None]  # without itself
+        totals = table.sum(axis=2)[:, None] - counted * own
         rank = np.zeros((n, q), dtype=np.int64)
         for i in near[:, : reach[k]].T if replace else ():
             says = known.take(i, axis=0)
@@ -188,12 +189,18 @@ def known_leave_one_out(
             rank += says
             comes = (after > 0) & (gone | (asked < k))
             less = asked - gone + comes
-            share = ratio(has - (gone & (Y.take(i, axis=0) == 1)) + comes * after_has, less)
-            new, there = whole(k * share).astype(np.int64), own.take(i, axis=0)
-            seen, was = known & (less > 0), counted
-            change = (seen & (new == there)).astype(np.int64) - (was & (event == there))
-            entered = seen.astype(np.int64) - was
+            share = ratio(has - gone * P.take(i, axis=0) + comes * after_has, less)
+            new, seen = rounded(k * share), known & (less > 0)
+            at = there.take(i, axis=1)
+            change = seen * _nearness(new, at) - counted * _nearness(event, at)
+            entered = seen.astype(np.int64) - counted
             for b in (0, 1):
-                np.add.at(entries[b], i, change * (b == Y))
-                np.add.at(totals[b], i, entered * (b == Y))
-        yield k, KnownLeftOut(k + 1, Y, entries, totals)
+                for entry, moved in zip(entries, change):
+                    np.add.at(entry[b], i, moved * own[b])
+                np.add.at(totals[b], i, entered * own[b])
+        yield k, PartlyLeftOut(k + 1, query, entries, totals)
+
+
+def _nearness(event: Floats, count: Floats) -> Floats:
+    """The share of a fractional event that counts as a whole count."""
+    return np.maximum(1 - np.abs(event - count), 0)

@@ -15,7 +15,7 @@ from plurilabel._core.compat import StrOptions
 from plurilabel._core.fitted import Declared, number, numbers
 from plurilabel._core.unknown import UnknownLabels
 from plurilabel.learners.lazy._lazy_classifier import LazyClassifier
-from plurilabel.learners.lazy._leave_one_out import known_leave_one_out, leave_one_out
+from plurilabel.learners.lazy._leave_one_out import leave_one_out, partly_leave_one_out
 from plurilabel.learners.lazy._mlknn import MLkNN
 from plurilabel.learners.lazy._neighbor_labels import Floats, Rows, enough_known
 from plurilabel.metrics import Measure, get_measure
@@ -158,13 +158,13 @@ class MLkNNCV(MLkNN):
                 self.cv_values_[ks == k, column] = value
 
     def _leave_one_out(
-        self, neighbors: Rows, Y: NDArray[np.int8], ks: set[int]
+        self, neighbors: Rows, Y: NDArray[Any], ks: set[int]
     ) -> Iterator[tuple[int, Any]]:
         replace = self.fitted_params_["leave_out"] == "instance"
-        if self.unknown_ is not None:
-            unknown = dense(self.unknown_)
+        if self.unknown_ is not None or Y.dtype.kind == "f":
+            unknown = None if self.unknown_ is None else dense(self.unknown_)
             reach = {k: enough_known(k, unknown) or k for k in ks}
-            return known_leave_one_out(neighbors, Y, unknown, reach, replace=replace)
+            return partly_leave_one_out(neighbors, Y, unknown, reach, replace=replace)
         if (device := getattr(self.index_, "device_", "cpu")) != "cpu":
             from plurilabel.learners.lazy import _gpu  # torch is there
 

@@ -64,7 +64,9 @@ class MrkNN(LazyClassifier):
     cannot all be above one half, so that labels could never be predicted together; the relevance
     of a label is therefore its membership divided by the largest of the instance. Labels may be
     unknown: an instance then belongs to the labels that it is known to have, and the k nearest
-    neighbours that know a label vote on it.
+    neighbours that know a label vote on it. With soft labels p, memberships are proportional to p,
+    an instance counts ``p * (max(p) * u / p) ** m`` for a center, and its largest relevance is
+    its largest p.
 
     The scaling is our own reading: only the abstract of the paper and citations were available.
 
@@ -158,20 +160,23 @@ def soft_relevance(
     # memberships do not depend on the unit of the features, but squares may vanish or overflow
     scale = float(abs(X).max()) or 1.0
     X = X / scale
-    u = np.repeat(1 / sizes, sizes)
+    p = Y.data  # 1, or less for soft labels
+    most = np.repeat(np.maximum.reduceat(p, starts), sizes) if len(p) else p
+    u = p / np.repeat(np.add.reduceat(p, starts), sizes) if len(p) else p
     steps, change = 0, np.inf
     while True:
-        centers = _centers(X, always + sparse.csr_array((u**m, Y.indices, Y.indptr), Y.shape))
+        weight = sparse.csr_array((p * (most * u / p) ** m, Y.indices, Y.indptr), Y.shape)
+        centers = _centers(X, always + weight)
         if steps == max_iter or change <= tol or len(u) == 0:
             break
         square = _squared_distances(X, centers, Y)
         least = np.repeat(np.minimum.reduceat(square, starts), sizes)
-        ratio = np.where(least > 0, least / np.where(square > 0, square, 1.0), square == 0)
-        weight = ratio ** (1 / (m - 1))
-        before, u = u, weight / np.repeat(np.add.reduceat(weight, starts), sizes)
+        share = np.where(least > 0, least / np.where(square > 0, square, 1.0), square == 0)
+        share = p * share ** (1 / (m - 1))
+        before, u = u, share / np.repeat(np.add.reduceat(share, starts), sizes)
         steps, change = steps + 1, float(np.abs(u - before).max())
     if len(u):
-        u = u / np.repeat(np.maximum.reduceat(u, starts), sizes)
+        u = most * (u / np.repeat(np.maximum.reduceat(u, starts), sizes))
     relevance = always + sparse.csr_array((u, Y.indices, Y.indptr), Y.shape)
     return relevance, centers * scale, steps
 

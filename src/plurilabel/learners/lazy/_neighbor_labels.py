@@ -257,7 +257,11 @@ class NeighborLabels:
 def neighbor_labels(
     Y: LabelMatrix, unknown: Any, k: int, power: float = 0, device: str = "cpu"
 ) -> NeighborLabels:
-    """The labels on a device; weighted or unknown ones stay on the CPU."""
+    """The labels on a device; weighted, unknown and soft ones stay on the CPU."""
+    if Y.dtype.kind == "f":
+        from plurilabel.learners.lazy._soft_labels import SoftNeighborLabels
+
+        return SoftNeighborLabels(Y, unknown, k, power)
     if device == "cpu" or power or unknown is not None:
         return NeighborLabels(Y, unknown, k, power)
     from plurilabel.learners.lazy._gpu import GpuNeighborLabels  # torch is there
@@ -274,9 +278,9 @@ def enough_known(k: int, unknown: Any) -> int | None:
     return min(unknown.shape[0] - 1, int(np.ceil(min(1.5 / known, 20) * k)))
 
 
-def label_frequencies(Y: LabelMatrix) -> Counts:
+def label_frequencies(Y: LabelMatrix) -> NDArray[Any]:
     """How many instances have each label, (q,)."""
-    return np.asarray(Y.sum(axis=0, dtype=np.int64)).ravel()
+    return np.asarray(Y.sum(axis=0)).ravel()
 
 
 def label_counts(neighbors: Rows, Y: LabelMatrix) -> Any:

@@ -1,8 +1,8 @@
-"""The most probable label set of each document: greedily, or among sets that are listed."""
+"""The most probable label set of each document, found greedily or in a list."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, NamedTuple
@@ -18,32 +18,21 @@ Members = NDArray[np.intp]  # sets of one size (c, k): the labels of each in ris
 
 
 class SeenSets:
-    """The label sets of the training documents, to be found again."""
+    """The numbers of the label sets of the training documents."""
 
-    def __init__(self, sets: Sequence[tuple[int, ...]]):
+    def __init__(self, sets: Iterable[tuple[int, ...]]):
         self.number = {present: s for s, present in enumerate(sets)}
-        # what a set becomes by one more label, for the sets that lack one of those seen
-        self.more: dict[tuple[int, ...], list[tuple[int, int]]] = {}
-        for present, s in self.number.items():
-            for at, label in enumerate(present):
-                rest = present[:at] + present[at + 1 :]
-                self.more.setdefault(rest, []).append((label, s))
 
     def find(self, members: Members) -> NDArray[np.intp]:
-        """The number of each set (c,), -1 where it was not seen."""
+        """The number of each set (c,), -1 if it was not seen."""
+        if not self.number:
+            return np.full(len(members), -1, dtype=np.intp)
         numbers = (self.number.get(tuple(row), -1) for row in members.tolist())
         return np.fromiter(numbers, dtype=np.intp, count=len(members))
 
-    def find_extended(
-        self, present: tuple[int, ...], labels: NDArray[np.intp]
-    ) -> NDArray[np.intp]:
-        """The numbers of a set with each of some labels added."""
-        found = dict(self.more.get(present, ()))
-        return np.array([found.get(label, -1) for label in labels.tolist()], dtype=np.intp)
-
 
 class SetPrior:
-    """log P(Y), up to a constant, from the documents with each label set and with each label."""
+    """log P(Y), up to a constant, from the counts of label sets and labels."""
 
     def __init__(self, kind: str, set_counts: Floats, label_counts: Floats):
         self.kind, self.n = kind, set_counts.sum()
@@ -52,7 +41,7 @@ class SetPrior:
         self.log_odds, self.log_none = np.log(p / (1 - p)), float(np.log1p(-p).sum())
 
     def __call__(self, members: Members, numbers: NDArray[np.intp]) -> Floats:
-        """For each of the sets (c,), given the numbers of those that were seen."""
+        """The log probability of each set (c,), given its number."""
         if self.kind == "uniform":
             return np.zeros(len(members))
         independent = self.log_none + self.log_odds[members].sum(axis=1)
@@ -63,13 +52,13 @@ class SetPrior:
 
 
 def with_labels(present: tuple[int, ...], labels: NDArray[np.intp]) -> Members:
-    """A set with each of some labels added."""
+    """A set with each of the labels added."""
     old = np.broadcast_to(np.array(present, dtype=np.intp), (len(labels), len(present)))
     return np.sort(np.column_stack([old, labels]).astype(np.intp), axis=1)
 
 
 def without_labels(present: tuple[int, ...], labels: Iterable[int]) -> Members:
-    """A set with each of some labels taken away."""
+    """A set with each of the labels removed."""
     rest = [[m for m in present if m != label] for label in labels]
     return np.array(rest, dtype=np.intp).reshape(len(rest), len(present) - 1)
 
@@ -77,7 +66,7 @@ def without_labels(present: tuple[int, ...], labels: Iterable[int]) -> Members:
 def all_sets(
     always: tuple[int, ...], free: NDArray[np.intp], fewest: int, most: int
 ) -> list[Members]:
-    """Every set of some labels and from ``fewest`` to ``most`` others, by size."""
+    """Every set of the labels ``always`` and ``fewest`` to ``most`` free ones, by size."""
     lists = []
     for k in range(fewest, most + 1):
         rows = [always + some for some in combinations(free.tolist(), k)]
@@ -94,39 +83,37 @@ def by_size(sets: Iterable[tuple[int, ...]]) -> list[Members]:
 
 
 BLOCK = 2**22  # numbers in the largest temporary array
-# the score of a label that is predicted although another would do as well
-TINY = np.finfo(np.float64).tiny
+TINY = np.finfo(np.float64).tiny  # the score of a predicted label if a set without it is as good
 
 
 @dataclass(frozen=True, eq=False)
 class SetSearch:
-    """log P(Y) + log P(words | Y) of label sets, and the sets that have the most of it."""
+    """Finds the label sets Y that maximise log P(Y) + log P(words | Y)."""
 
-    # probabilities (components, w) of words, by their numbers; the last component is "no label"
+    # probabilities (components, w) of words by number; the last component is "no label"
     theta: Callable[[NDArray[np.intp]], Floats]
-    # of the components in sets of k labels, (c, k + 1)
+    # shares (c, k + 1) of the components in sets of k labels
     shares: Callable[[Members, NDArray[np.intp]], Floats]
     prior: SetPrior
     seen: SeenSets
     always: tuple[int, ...]  # labels of every set
     free: NDArray[np.intp]  # labels that a set may have or lack, preferred ones first
-    empty: bool  # whether a set may have no label
+    empty: bool  # whether a set may be empty
     n_labels: int
 
     def log_joint(
         self, X: sparse.csr_array, theta: Floats, members: Members, numbers: NDArray[np.intp]
     ) -> Floats:
-        """Documents by sets (r, c); theta has a column for each column of X."""
+        """Log joint probabilities (documents, sets); theta has a column for each column of X."""
         W = self.shares(members, numbers)
         phi = W[:, -1:] * theta[-1]
-        # one label after the other, always in the same order: a set has the same value, bit by
-        # bit, whichever set it was reached from
+        # labels are added in order, so that a set has the same value, bit by bit, from any path
         for j, labels in enumerate(members.T):
             phi += W[:, j, None] * theta[labels]
         return X @ np.log(phi).T + self.prior(members, numbers)
 
     def by_word(self, theta: Floats, present: tuple[int, ...]) -> tuple[Floats, float]:
-        """The log probability of each word of theta, given a set, and that of the set."""
+        """The log probabilities of the words given a set, and the log prior of the set."""
         members = np.array([present], dtype=np.intp)
         numbers = self.seen.find(members)
         w = self.shares(members, numbers)[0]
@@ -136,8 +123,10 @@ class SetSearch:
     def compared(
         self, x: sparse.csr_array, theta: Floats, predicted: NDArray[Any], lists: list[Members]
     ) -> dict[int, tuple[tuple[int, ...], tuple[int, ...]]]:
-        """For each free label the sets, with and without it, that its score compares."""
-        # The sets of the greedy search differ in this label only; those of ``lists`` are the best.
+        """For each free label the sets with and without it that its score compares.
+
+        They differ in this label only for the greedy search; else they are the best in ``lists``.
+        """
 
         def value(present: tuple[int, ...]) -> float:
             log_phi, prior = self.by_word(theta, present)
@@ -148,7 +137,7 @@ class SetSearch:
         found, present = {}, {*np.flatnonzero(predicted).tolist(), *self.always}
         for l in self.free.tolist():
             having, lacking = (tuple(sorted(s)) for s in (present | {l}, present - {l}))
-            if not lacking and not self.empty:  # a set may not be empty: the next best label
+            if not lacking and not self.empty:  # compare with the best other single label
                 others = [(other,) for other in self.free.tolist() if other != l]
                 if not others:
                     continue
@@ -169,7 +158,7 @@ class SetSearch:
         return found
 
     def blocks(self, X: sparse.csr_array) -> list[slice]:
-        """Documents that are worked on together: the words that they have, times labels."""
+        """Blocks of documents, by the number of their words times labels."""
         width = self.n_labels + 1
         if X.shape[1] * width > BLOCK:
             width *= max(X.nnz / X.shape[0], 1)
@@ -178,9 +167,9 @@ class SetSearch:
     # greedy ------------------------------------------------------------------------------
 
     def greedy(self, X: sparse.csr_array) -> Floats:
-        """Scores (n, q) of the sets that no single label, added or dropped, makes more probable.
+        """Scores (n, q) of sets that adding or dropping a single label does not improve.
 
-        A label's score is the gain in log probability by having it, the others staying.
+        The score of a label is the gain in log probability from having it, all others being fixed.
         """
         scores = np.zeros((X.shape[0], self.n_labels))
         for rows in self.blocks(X):
@@ -191,7 +180,7 @@ class SetSearch:
     def _grow(self, X: sparse.csr_array, theta: Floats, scores: Floats) -> None:
         groups = {self.always: np.arange(X.shape[0])}
         reached, first = np.full(X.shape[0], -np.inf), None
-        # documents with the same set are scored together, then part by what suits each best
+        # documents with the same set are scored together, then separate by their best label
         while groups:
             moved: dict[tuple[int, ...], list[NDArray[np.intp]]] = {}
             for present, docs in groups.items():
@@ -199,8 +188,8 @@ class SetSearch:
                 found = self._step(part, theta[:, used], present)
                 scores[docs], reached[docs] = found.scores, found.now
                 if first is None and self.empty and not present and len(self.free):
-                    # two labels may be more probable than none where neither is alone: begin
-                    # with the best single label, and come back if that leads nowhere
+                    # Two labels may be more probable than none even if neither is alone: start
+                    # with the best single label, and return if that leads nowhere.
                     first = found
                     found = found._replace(flip=found.best)
                 for label in np.unique(found.flip[found.flip >= 0]).tolist():
@@ -227,7 +216,7 @@ class SetSearch:
         single = flip
         if len(absent):
             members = with_labels(present, absent)
-            more = self.log_joint(X, theta, members, self.seen.find_extended(present, absent))
+            more = self.log_joint(X, theta, members, self.seen.find(members))
             best = more.argmax(axis=1)
             settled = more[np.arange(r), best] <= now
             single = absent[best]
@@ -243,7 +232,7 @@ class SetSearch:
                 drop = less[np.arange(len(now)), best] >= now
                 flip[np.flatnonzero(settled)[drop]] = droppable[best[drop]]
                 scores[np.ix_(settled, droppable)] = now[:, None] - less
-            else:  # the only label of a set that may not be empty: how far the next label is
+            else:  # the only label of a set that may not be empty: compare with the next best
                 others = self.free[self.free != present[0]]
                 members = others[:, None]
                 other = self.log_joint(X, theta, members, self.seen.find(members))
@@ -253,7 +242,7 @@ class SetSearch:
     # lists -------------------------------------------------------------------------------
 
     def among(self, X: sparse.csr_array, lists: list[Members]) -> Floats:
-        """Scores (n, q) of labels: log probability of the best set with it, less that without."""
+        """Scores (n, q): log probability of the best set with a label, less that without it."""
         n, q = X.shape[0], self.n_labels
         scores = np.zeros((n, q))
         numbered = [(members, self.seen.find(members)) for members in lists]
@@ -287,9 +276,9 @@ class SetSearch:
 
 class _Step(NamedTuple):
     flip: NDArray[np.intp]  # (r,), the label to add or to drop, -1 for none
-    scores: Floats  # (r, q), of documents that stay
+    scores: Floats  # (r, q), of documents that keep their set
     now: Floats  # (r,), the log probability of the present set
-    best: NDArray[np.intp]  # (r,), the best label to add, whether or not it is better than none
+    best: NDArray[np.intp]  # (r,), the best label to add, even if none is better
 
 
 def _row_max(J: Floats, columns: NDArray[np.bool_]) -> Floats:
@@ -297,7 +286,7 @@ def _row_max(J: Floats, columns: NDArray[np.bool_]) -> Floats:
 
 
 def only_used(X: sparse.csr_array) -> tuple[NDArray[np.intp], sparse.csr_array]:
-    """The columns in which X has anything, and X with only these."""
+    """The columns of X with stored values, and X with only these columns."""
     words, columns = np.unique(X.indices, return_inverse=True)
     shape = (X.shape[0], len(words))
     columns = columns.ravel().astype(X.indices.dtype)

@@ -1,7 +1,7 @@
 """Word counts of the documents with the same label set, and one step of EM on them.
 
-All documents with one label set draw their words from one distribution. So their counts can be
-added up before anything is learned: EM runs over distinct label sets, not over documents.
+All documents with the same label set draw their words from the same distribution. So their counts
+are summed first, and EM runs over distinct label sets, not over documents.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from plurilabel._core.blocks import row_blocks
 
 Floats = NDArray[np.float64]
 
-BLOCK = 2**22  # triples of set, word and component that are worked on at once
+BLOCK = 2**22  # triples of set, word and component processed at once
 
 
 class Memberships(NamedTuple):
@@ -37,7 +37,7 @@ class Memberships(NamedTuple):
 
 
 class Expected(NamedTuple):
-    """What a step of EM finds."""
+    """The result of an E-step."""
 
     log_likelihood: float
     by_word: Floats  # occurrences of each word that come from each component, as ``keys`` has them
@@ -45,10 +45,10 @@ class Expected(NamedTuple):
 
 
 class PooledCounts:
-    """Word counts (S, V) of label sets, and where each count can come from.
+    """Word counts (S, V) of label sets, and the components that each count can come from.
 
-    ``keys`` are the pairs of component and word that occur, component * V + word, in rising order.
-    Everywhere else the expected count is 0, in every step.
+    ``keys`` are the pairs of component and word that occur, component * V + word, ascending. The
+    expected count of all other pairs is always 0.
     """
 
     def __init__(self, counts: sparse.csr_array, members: Memberships):
@@ -56,9 +56,9 @@ class PooledCounts:
         V = counts.shape[1]
         sizes = np.diff(members.indptr)
         set_of = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))  # (E,)
-        reach = sizes[set_of]  # components that each count can come from
+        reach = sizes[set_of]  # number of components of each count
         self.ends = np.concatenate(([0], np.cumsum(reach)))
-        # triple t is one stored count and one component that it can come from
+        # a triple is a stored count and one of its components
         within = np.arange(self.ends[-1]) - np.repeat(self.ends[:-1], reach)
         member = np.repeat(members.indptr[set_of], reach) + within
         word = np.repeat(counts.indices.astype(np.int64), reach)
@@ -87,7 +87,7 @@ class PooledCounts:
         return Expected(log_likelihood, by_word, by_set)
 
     def spread(self, shares: Floats) -> Floats:
-        """Counts at ``keys`` if every word comes from the components by their shares alone."""
+        """Counts at ``keys`` if the shares alone divide every word."""
         part = shares[self.member] * np.repeat(self.counts, np.diff(self.ends))
         return np.bincount(self.place, part, len(self.keys)).astype(np.float64)
 
@@ -99,7 +99,7 @@ class PooledCounts:
 
 
 def distinct_sets(Y: Any) -> tuple[list[tuple[int, ...]], NDArray[np.intp]]:
-    """The distinct label sets in rising order, and which one each row has."""
+    """The distinct label sets in ascending order, and the index of each row's set."""
     csr = sparse.csr_array(Y)
     csr.sort_indices()
     rows = [tuple(part.tolist()) for part in np.split(csr.indices, csr.indptr[1:-1])]

@@ -40,28 +40,26 @@ from plurilabel.learners.mixtures._pooled_counts import (
     distinct_sets,
 )
 
-MOST_SETS = 2**20  # the most label sets that ``search="exact"`` tries
-
-NO_LABEL = "(no label)"
-
+MOST_SETS = 2**20  # for ``search="exact"``
 MOST = 1e290  # the largest count; the log likelihood of larger ones would be infinite
+NO_LABEL = "(no label)"
 
 
 class WordMixture(WeightedFit, ScoringClassifier):
-    """Base class of the mixtures: documents whose words come from their labels.
+    """Base class of mixtures: the words of a document come from its labels.
 
     Each label l has a distribution theta_l over the words, and so has "no label". The words of
-    a document with label set Y are drawn from phi(Y) = sum_z w_z(Y) theta_z. A subclass says what
-    the shares w_z(Y) are:
+    a document with label set Y are drawn from phi(Y) = sum_z w_z(Y) theta_z. Subclasses define the
+    shares w_z(Y):
 
     ``_members(sets)``
         the components of each training set;
     ``_learn_shares(members, expected)``
-        one share for each membership, from the number of words that came from it (None at first);
+        a share for each membership, from the number of words that came from it (None at first);
     ``_log_prior()``
-        the log density of what it has learned, up to a constant;
+        the log density of the shares, up to a constant;
     ``_shares(members, numbers)``
-        the shares of any sets of one size.
+        the shares of sets of one size.
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -106,7 +104,7 @@ class WordMixture(WeightedFit, ScoringClassifier):
         self.max_iter = max_iter
         self.random_state = random_state
 
-    # what a subclass says ----------------------------------------------------------------
+    # hooks -------------------------------------------------------------------------------
 
     @abstractmethod
     def _members(self, sets: list[tuple[int, ...]]) -> Memberships: ...
@@ -154,7 +152,7 @@ class WordMixture(WeightedFit, ScoringClassifier):
         by_word = pooled.spread(shares)
         if self.init_params == "random":
             rng = check_random_state(self.random_state)
-            mean = by_word.sum() / max(len(by_word), 1)  # there may be no word at all
+            mean = by_word.sum() / max(len(by_word), 1)
             by_word = rng.exponential(size=len(by_word)) * max(mean, 1.0)
         reached: list[float] = []
         while True:
@@ -179,7 +177,7 @@ class WordMixture(WeightedFit, ScoringClassifier):
             )
 
     def _probabilities(self, pooled: PooledCounts, by_word: Floats) -> tuple[Floats, float]:
-        """Theta where it is not the smallest possible, and the log density of its prior."""
+        """Theta at the keys, and the log density of its prior."""
         K, V = pooled.shape
         a = self.alpha
         total = np.bincount(pooled.component, by_word, K) + a * V
@@ -192,14 +190,14 @@ class WordMixture(WeightedFit, ScoringClassifier):
 
     @property
     def feature_log_prob_(self) -> Floats:
-        """The log of theta, dense, with the words of each label and, last, of no label."""
+        """The log of theta, shape (q + 1, d); the last row is "no label"."""
         return np.log(self._theta()(np.arange(self.feature_count_.shape[1])))
 
     def _theta(self) -> Callable[[NDArray[np.intp]], Floats]:
-        """A function that gives theta (q + 1, w) of words."""
+        """A function that returns theta (q + 1, w) of words."""
         counts, a = self.feature_count_, self.alpha_
         total = np.asarray(counts.sum(axis=1)).ravel() + a * counts.shape[1]
-        by_word = sparse.csr_array(counts.T)  # words are found quickly
+        by_word = sparse.csr_array(counts.T)
         return lambda words: (by_word[words].toarray().T + a) / total[:, None]
 
     def _set_search(self) -> SetSearch:
@@ -224,7 +222,7 @@ class WordMixture(WeightedFit, ScoringClassifier):
         return [tuple(part.tolist()) for part in np.split(sets.indices, sets.indptr[1:-1])]
 
     def _listed(self, search: SetSearch) -> list[Members]:
-        """The label sets that are tried one by one."""
+        """The label sets that an exhaustive search tries."""
         if self.single_output_ or self.search_ == "seen":
             return by_size(self._seen())
         fixed, free = len(search.always), len(search.free)
@@ -252,7 +250,7 @@ class WordMixture(WeightedFit, ScoringClassifier):
             scores = search.greedy(X)
         else:
             scores = search.among(X, self._listed(search))
-        # labels that all or no training documents have are above and below all others
+        # constant labels are above or below all others
         always, label = list(search.always), np.arange(self.n_labels_)
         never = ~np.isin(label, [*always, *search.free])
         high, low = scores.max(axis=1, initial=0.0), scores.min(axis=1, initial=0.0)
@@ -261,7 +259,7 @@ class WordMixture(WeightedFit, ScoringClassifier):
         return scores
 
     def log_likelihood(self, X: ArrayLike, y: ArrayLike) -> Floats:
-        """The log of P(words | label set) of each document, without the multinomial coefficient.
+        """Log of P(words | label set) of each document, without the multinomial coefficient.
 
         Parameters
         ----------
@@ -281,7 +279,7 @@ class WordMixture(WeightedFit, ScoringClassifier):
         return found
 
     def _explain(self, X: Any, given: Given) -> list[WordShares]:
-        """The share of each predicted label in each word, and what the word says for each."""
+        """The share of each predicted label in each word, and the log-odds of the words."""
         counts_of: Any = sparse.csr_array(X, copy=True)
         counts_of.sum_duplicates()
         counts_of.eliminate_zeros()
@@ -319,11 +317,11 @@ class WordMixture(WeightedFit, ScoringClassifier):
     ) -> tuple[Floats, Floats]:
         """Base (q,) and parts (w, q) of the scores of one document: the log-odds of its words."""
         # A score is log P(A, words) - log P(B, words) of a set A with the label and a set B
-        # without it; each word adds its count times the logarithm of phi(A) / phi(B).
+        # without it; each word adds its count times log(phi(A) / phi(B)).
         words, counts = only_used(x)
         theta = search.theta(words)
         base, parts = scores.astype(np.float64), np.zeros((len(words), self.n_labels_))
-        greedy = self.search == "greedy" and not self.single_output_
+        greedy = self.search_ == "greedy" and not self.single_output_
         lists = [] if greedy else self._listed(search)
         for l, (a, b) in search.compared(counts, theta, scores > 0, lists).items():
             (log_a, prior_a), (log_b, prior_b) = (search.by_word(theta, one) for one in (a, b))
@@ -334,7 +332,7 @@ class WordMixture(WeightedFit, ScoringClassifier):
     def _by_set(
         self, X: sparse.csr_array, Y: Any
     ) -> Iterator[tuple[NDArray[np.intp], sparse.csr_array, Floats, Floats]]:
-        """Documents of one label set at a time: rows, words, w (k + 1,) and theta (k + 1, w)."""
+        """For each label set: rows, their words, w (k + 1,) and theta (k + 1, w)."""
         sets, number = distinct_sets(Y)
         theta = self._theta()
         seen = SeenSets(self._seen() if self._looks_up_sets() else [])
@@ -361,14 +359,14 @@ class WordShares(Explained):
     words : tuple of str
         The words of the document, in the order of the features.
     counts : array of shape (w,)
-        How often each occurs.
+        The count of each word.
     sources : tuple of str
         The predicted labels and, if words can come from it, ``"(no label)"``.
     shares : array of shape (w, s)
         The probability that a word comes from each source; rows sum to one.
     label_names, scores, base, parts, scales
-        As in all explanations. The part of a word in a label is its log-odds: how much more
-        probable the document is with the label than without it, because of this word.
+        As in all explanations. The part of a word in a label is its log-odds: how much it raises
+        the log probability of the document with the label over that without it.
     """
 
     words: tuple[str, ...]
@@ -387,13 +385,13 @@ class WordShares(Explained):
         return self.words
 
     def __getitem__(self, source: str | int) -> dict[str, float]:
-        """The share of one source in each word, the largest first."""
+        """The share of one source in each word, largest first."""
         j = self.sources.index(source) if isinstance(source, str) else source
         order = np.lexsort((-self.counts, -self.shares[:, j]))
         return {self.words[i]: float(self.shares[i, j]) for i in order}
 
     def totals(self) -> dict[str, float]:
-        """The part of the document's words that comes from each source; they sum to one."""
+        """The fraction of the document's words that comes from each source."""
         weight = self.counts.sum()
         part = self.counts @ self.shares / (weight if weight > 0 else 1.0)
         return dict(zip(self.sources, part.tolist()))
@@ -408,8 +406,8 @@ class WordShares(Explained):
         return ["word", "count", *self.sources]
 
     def _rows(self) -> list[list[str]]:
-        """Words, counts and shares as text, and a last row for all of them."""
-        # by source, the words that are surest to come from it first
+        """Words, counts and shares as text, with a last row for all words."""
+        # by most probable source, surest words first
         own = self.shares.argmax(axis=1)
         order = np.lexsort((-self.shares.max(axis=1), own))
         found = [(self.words[i], self.counts[i], self.shares[i]) for i in order]

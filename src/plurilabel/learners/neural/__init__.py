@@ -1,4 +1,4 @@
-"""Neural networks for several labels: BP-MLL and its loss, and networks for hierarchies.
+"""Neural networks: BP-MLL, its loss for your own networks, word vectors, hierarchies.
 
 The package imports without torch and without Keras; what needs one of them says so when it is
 used.
@@ -6,8 +6,9 @@ used.
 
 from typing import TYPE_CHECKING, Any
 
-from plurilabel._core.roster import Learner, publish
+from plurilabel._core.roster import EQUIVALENCE, Learner, publish
 from plurilabel.learners.neural._bpmll import BPMLL
+from plurilabel.learners.neural._fasttext import MLFastText
 from plurilabel.learners.neural._hierarchical_network import HierarchicalNetwork
 from plurilabel.learners.neural._keras import bp_mll_loss
 
@@ -22,6 +23,7 @@ __all__ = [
     "BPMLL",
     "BPMLLLoss",
     "HierarchicalNetwork",
+    "MLFastText",
     "asymmetric_loss",
     "bp_mll_loss",
     "pairwise_exponential_loss",
@@ -48,6 +50,13 @@ ROSTER = {
         },
         needs="torch",
         unweighted="batches are drawn from the rows",
+    ),
+    "MLFastText": Learner(
+        {
+            "MLFastText(10, random_state=0)": dict.fromkeys(
+                EQUIVALENCE, "a repeated instance is in several batches"
+            )
+        }
     ),
 }
 

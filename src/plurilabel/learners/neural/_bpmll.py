@@ -66,11 +66,10 @@ class BPMLL(ScoringClassifier):
               \exp(-(c_{ik} - c_{il})),
 
     where D are the labels that an instance does not have: a smooth bound of the ranking loss,
-    computed in time linear in q (:func:`pairwise_exponential_loss`). Then a threshold t(x), linear
-    in the outputs, is learned (:class:`~plurilabel.LinearThreshold`), and l is predicted
-    where c_l(x) > t(x). ``decision_function`` is c(x) - t(x), which ranks as c does;
-    ``ranking_function`` is c(x). Three other errors are available. Parameters that
-    :class:`sklearn.neural_network.MLPClassifier` has, too, have its names.
+    computed in time linear in q (:func:`pairwise_exponential_loss`). A threshold t(x), linear in
+    the outputs, is then learned (:class:`~plurilabel.LinearThreshold`), and label l is predicted
+    if c_l(x) > t(x). ``decision_function`` is c(x) - t(x), ``ranking_function`` is c(x).
+    Parameters shared with :class:`sklearn.neural_network.MLPClassifier` have its names.
 
     Training needs torch (``pip install 'plurilabel[torch]'``). A trained network is a few arrays:
     it is saved, loaded and used for predictions without torch.
@@ -84,7 +83,7 @@ class BPMLL(ScoringClassifier):
         The error above, with tanh outputs; the squared distance to +1 and -1, with tanh outputs
         (the paper's BasicBP); the cross-entropy of each label; or a cross-entropy in which easy
         negatives count little (:func:`asymmetric_loss`). The last two have linear outputs, the
-        log-odds of a label.
+        log-odds.
     activation : {"tanh", "relu", "logistic", "identity"}, default="tanh"
         Activation of the hidden units.
     solver : {"adam", "adamw", "sgd"} or callable, default="adam"
@@ -93,10 +92,9 @@ class BPMLL(ScoringClassifier):
     learning_rate_init : float, default=0.001
         The learning rate, which is constant.
     alpha : float or "auto", default="auto"
-        Weight decay: alpha/2 times the sum of the squared weights, without biases, is added to
-        the mean error (with ``"adamw"`` the decay is decoupled from the gradient). ``"auto"`` is
-        0.15 / q for ``loss="bpmll"``, which is a mean over pairs of labels, and 0.03 for the
-        others, which are sums over labels.
+        Weight decay: alpha/2 times the sum of the squared weights, without biases, is added to the
+        mean error (``"adamw"`` decouples it from the gradient). ``"auto"`` is 0.15 / q for
+        ``loss="bpmll"``, a mean over pairs of labels, and 0.03 for the others, sums over labels.
     batch_size : int or "auto", default="auto"
         Instances per update; 1 in the paper. ``"auto"`` is n / 20, but between 8 and 128.
     max_iter : int, default=100
@@ -109,24 +107,22 @@ class BPMLL(ScoringClassifier):
     n_iter_no_change : int, default=10
     threshold : {"linear"} or None, default="linear"
         The threshold t(x). None is t(x) = 0, for use inside a
-        :class:`~plurilabel.ThresholdClassifier` with another strategy. With
-        ``loss="cross-entropy"`` there is then ``predict_proba``.
+        :class:`~plurilabel.ThresholdClassifier`; with ``loss="cross-entropy"`` there is then
+        ``predict_proba``.
     label_weight : {"balanced"} or array-like of shape (q,), default=None
-        Weight of each label in the error; in that of pairs, as in
-        :func:`pairwise_exponential_loss`. "balanced": the instances that have a label count
-        together as much as those that lack it.
+        Weight of each label in the error; for pairs as in :func:`pairwise_exponential_loss`. With
+        "balanced", the instances with a label weigh as much together as those without it.
     warm_start : bool, default=False
         Whether ``fit`` continues from the weights of the previous ``fit``.
     callback : callable, default=None
-        Called after each epoch with a dict of ``epoch``, ``loss``, ``seconds``, and
-        ``validation_loss`` with early stopping. Training ends if it returns True.
+        Called after each epoch with a dict of ``epoch``, ``loss``, ``seconds`` and, with early
+        stopping, ``validation_loss``. Training ends if it returns True.
     device : str, default="auto"
         Where to train, by torch's names: "cpu", "cuda", "cuda:1". ``"auto"`` is a CUDA device if
         there is one, else the CPU.
     random_state : int, RandomState instance or None, default=None
-        Determines the initial weights and the order of the instances. The same seed gives the
-        same network on the same CPU; on other devices it gives the same initial weights, and
-        results that differ by rounding.
+        Determines the initial weights and the order of the instances. A seed gives the same
+        network on the same CPU; on other devices results differ by rounding.
 
     Attributes
     ----------
@@ -135,42 +131,36 @@ class BPMLL(ScoringClassifier):
     scaler_ : StandardScaler
         Means and deviations of the features.
     activation_, trained_loss_ : str
-        The ``activation`` and the ``loss`` that the network was trained with.
+        The ``activation`` and ``loss`` of the training.
     threshold_ : LinearThreshold or None
-        The fitted threshold function, if there is one.
-    loss_curve_ : list of float
-        Mean error of the instances during each epoch.
-    validation_curve_ : list of float
-        Error on the held-out instances after each epoch; empty without early stopping.
+    loss_curve_, validation_curve_ : lists of float
+        Mean error during each epoch, and on the held-out instances after it, with early stopping.
     n_iter_ : int
         Number of epochs run.
-    label_counts_, n_unknown_, n_seen_ : ndarrays of shape (q,), int
+    label_counts_, n_unknown_, n_seen_ : ndarrays of shape (q,)
         Number of instances with each label, that do not know it, and of all instances.
     label_names_ : ndarray of shape (q,)
 
     Notes
     -----
-    Features are standardised, so that their scale does not matter, but their squares must be
-    representable: values beyond 1e150 are an error, and a feature that varies by less than 1e-150
-    is taken for a constant. Sparse X is centred too, in the first layer; only a chunk of rows at a
-    time is made dense. Training is in single precision; predictions are in the precision of X. The
-    threshold needs a q x q matrix.
+    Features are standardised. Their squares must be representable: values beyond 1e150 are an
+    error, and a feature that varies by less than 1e-150 counts as constant. Sparse X is centred in
+    the first layer; only a chunk of rows at a time is made dense. Training is in single precision,
+    predictions are in the precision of X. The threshold needs a q x q matrix.
 
     A label that no instance had is never predicted, one that all had always is. Instances with all
-    labels or none have no pairs and are used for the threshold only. With a single label there are
-    none at all: with ``loss="bpmll"`` its score is 0, and the threshold predicts the more
-    frequent answer. The other losses learn from it.
+    labels or none have no pairs and are used for the threshold only. With a single label and
+    ``loss="bpmll"`` there are no pairs: its score is 0, and the more frequent answer is predicted.
 
-    Labels may be unknown: pairs of labels are formed among those that an instance knows, and the
-    other losses are sums over them; the threshold of an instance is the best for them. Where the
-    known labels are all present or all absent, they are compared with a score of 0.
+    Labels may be unknown: pairs are formed among the labels that an instance knows, and the other
+    losses are sums over them. Where the known labels are all present or all absent, they are
+    compared with a score of 0. With soft labels p a pair counts ``p_k (1 - p_l)``, \|Y\| is the
+    sum of the p, and the other losses are expected values.
 
     Departures from the paper: mini-batches and Adam, for speed; weight decay, without which a
-    hundred epochs overfit. With ``solver="sgd"``, ``batch_size=1``, ``alpha=0`` and
-    ``learning_rate_init=0.05`` it is the paper's procedure, step by step.
-
-    A subclass may override the steps of the training loop: ``_make_network``,
-    ``_make_optimizer``, ``_loss`` and ``_step``.
+    hundred epochs overfit. ``solver="sgd"``, ``batch_size=1``, ``alpha=0`` and
+    ``learning_rate_init=0.05`` are the paper's procedure. Subclasses may override the steps of the
+    training loop: ``_make_network``, ``_make_optimizer``, ``_loss`` and ``_step``.
 
     References
     ----------
@@ -179,9 +169,8 @@ class BPMLL(ScoringClassifier):
 
     Examples
     --------
-    >>> from plurilabel import datasets, model_selection
+    >>> from plurilabel import BPMLL, datasets, model_selection
     >>> from plurilabel.metrics import ranking_loss
-    >>> from plurilabel import BPMLL
     >>> data = datasets.load("digits")
     >>> X_train, X_test, Y_train, Y_test = model_selection.stratified_split(
     ...     data.X, data.Y, sizes=(0.7, 0.3), random_state=0)
@@ -191,6 +180,7 @@ class BPMLL(ScoringClassifier):
     """
 
     _learns_from_known = True
+    _learns_from_soft = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "hidden_layer_sizes": ["array-like"],
         "loss": [StrOptions(set(LAST))],
@@ -218,6 +208,7 @@ class BPMLL(ScoringClassifier):
         "n_unknown_": numbers("n_labels_"),
     }
 
+    _soft: bool  # whether the latest labels are probabilities
     _recent: list[tuple[Any, LabelMatrix]]  # scores and labels of the latest rows
 
     def __init__(
@@ -357,8 +348,12 @@ class BPMLL(ScoringClassifier):
         """Error of a batch, a scalar tensor; unknown labels have the weight 0."""
         from plurilabel.learners.neural._losses import ERRORS, one_kind_loss
 
-        error = ERRORS[self.loss](scores, targets, weight)
+        error = ERRORS[self._error()](scores, targets, weight)
         return error + one_kind_loss(scores, targets, weight) if self._has_one_kind() else error
+
+    def _error(self) -> str:
+        """The name of the error: another for pairs of soft labels."""
+        return "soft bpmll" if self.loss == "bpmll" and self._soft else self.loss
 
     def _has_one_kind(self) -> bool:
         """Whether there may be instances whose known labels form no pair."""
@@ -371,7 +366,7 @@ class BPMLL(ScoringClassifier):
             from plurilabel.learners.neural._losses import error_and_slope
 
             outputs, one_kind = network.outputs(x), self._has_one_kind()
-            error, slope = error_and_slope(self.loss, outputs, y, *weight, one_kind=one_kind)
+            error, slope = error_and_slope(self._error(), outputs, y, *weight, one_kind=one_kind)
             network.backpropagate(slope)
         else:  # a subclass has another network or loss
             optimizer.zero_grad()
@@ -424,7 +419,8 @@ class BPMLL(ScoringClassifier):
                 "their variance overflows; divide it by a constant first"
             )
         Y, unknown = known_part(Y)
-        self.label_counts_ = self.label_counts_ + np.asarray(Y.sum(axis=0, dtype=np.int64))
+        self._soft = Y.dtype.kind == "f"
+        self.label_counts_ = self.label_counts_ + np.asarray(Y.sum(axis=0))
         self.n_seen_ += X.shape[0]
         if unknown is not None:
             self.n_unknown_ = self.n_unknown_ + np.asarray(unknown.sum(axis=0, dtype=np.int64))

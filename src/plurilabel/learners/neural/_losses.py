@@ -212,7 +212,7 @@ def asymmetric_loss(
     scores : float tensor of shape (n, q)
         Outputs of a network without a last activation.
     targets : tensor of shape (n, q)
-        0 and 1.
+        0 and 1, or probabilities between them: the error is then the expected one.
     gamma_pos, gamma_neg : float, default=0 and 4
         How much less confident answers count; 0 and 0 with ``clip=0`` is the cross-entropy.
     clip : float, default=0.05
@@ -247,6 +247,9 @@ def asymmetric_loss(
     log_absent = (-p_m).log1p() if clip > 0 else logsigmoid(-scores)
     other = -(p_m**gamma_neg) * log_absent
     each = own.where(targets > 0, other)
+    if targets.is_floating_point():  # soft labels are a mixture
+        mixed = (targets > 0) & (targets < 1)
+        each = (targets * own + (1 - targets) * other).where(mixed, each)
     return _reduced((each if weight is None else each * weight).sum(1), reduction)
 
 
@@ -283,6 +286,16 @@ def bounded_pairwise_loss(scores: Tensor, targets: Tensor, weight: Tensor | None
     return PairwiseExponential.apply(scores, targets.to(scores.dtype), weight, True).mean()
 
 
+def soft_pairwise_loss(scores: Tensor, targets: Tensor, weight: Tensor | None = None) -> Tensor:
+    """The same for probabilities: a pair counts as p_k (1 - p_l), the probability of its order."""
+    P, N = targets.to(scores.dtype), 1 - targets.to(scores.dtype)
+    if weight is not None:
+        P, N = P * weight, N * weight
+    own = (P * (-scores).exp()).sum(1) / P.sum(1).clamp(min=1e-30)
+    other = (N * scores.exp()).sum(1) / N.sum(1).clamp(min=1e-30)
+    return (own * other).mean()
+
+
 def one_kind_loss(scores: Tensor, targets: Tensor, weight: Tensor) -> Tensor:
     """The error of instances whose known labels form no pair: against a score of 0."""
     targets = targets.to(scores.dtype)
@@ -310,13 +323,14 @@ def squared_loss(scores: Tensor, targets: Tensor, weight: Tensor | None = None) 
 
 ERRORS = {
     "bpmll": bounded_pairwise_loss,
+    "soft bpmll": soft_pairwise_loss,
     "squared": squared_loss,
     "cross-entropy": cross_entropy,
     "asymmetric": lambda scores, targets, weight=None: asymmetric_loss(
         scores, targets, weight=weight
     ),
 }
-"""The error of a batch for each ``loss`` of BPMLL."""
+"""The error of a batch for each ``loss`` of BPMLL, and for that of pairs if labels are soft."""
 
 
 class _Kept:
@@ -336,11 +350,12 @@ def error_and_slope(
 ) -> tuple[Tensor, Tensor]:
     """The error of a batch, with that of one kind if so, and its slope at the scores."""
     if loss != "bpmll":
-        return _by_autograd(ERRORS[loss], scores, targets, weight)
-    kept = _Kept()
-    errors = PairwiseExponential.forward(kept, scores, targets.to(scores.dtype), weight, True)
-    (slope,) = kept.saved_tensors
-    error, slope = errors.mean(), slope.mul_(1 / scores.shape[0])
+        error, slope = _by_autograd(ERRORS[loss], scores, targets, weight)
+    else:
+        kept = _Kept()
+        errors = PairwiseExponential.forward(kept, scores, targets.to(scores.dtype), weight, True)
+        (slope,) = kept.saved_tensors
+        error, slope = errors.mean(), slope.mul_(1 / scores.shape[0])
     if one_kind:
         more, steeper = _by_autograd(one_kind_loss, scores, targets, weight)
         error, slope = error + more, slope + steeper

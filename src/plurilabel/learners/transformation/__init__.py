@@ -36,7 +36,7 @@ ROSTER = {
     "BinaryRelevance": Learner(
         {
             "BinaryRelevance(LogisticRegression(C=10))": {},
-            "BinaryRelevance(RidgeClassifier(), n_jobs=2)": {},
+            "BinaryRelevance(RidgeClassifier())": {},
         },
         exact=True,
     ),
@@ -48,12 +48,12 @@ ROSTER = {
         exact=True,
     ),
     "EnsembleOfChains": Learner(
-        {"EnsembleOfChains(RidgeClassifier(), n_estimators=3, n_jobs=2)": {}}, exact=True
+        {"EnsembleOfChains(RidgeClassifier(), n_estimators=2)": {}}, exact=True
     ),
     "LabelPowerset": Learner({"LabelPowerset(RidgeClassifier())": {}}, exact=True),
     "PrunedSets": Learner({"PrunedSets(RidgeClassifier())": {}}, exact=True),
     "EnsembleOfPrunedSets": Learner(
-        {"EnsembleOfPrunedSets(RidgeClassifier(), n_estimators=3, voting='soft')": {}}, exact=True
+        {"EnsembleOfPrunedSets(RidgeClassifier(), n_estimators=2, voting='soft')": {}}, exact=True
     ),
     "RAkEL": Learner({"RAkEL(RidgeClassifier(), labelset_size=2, voting='soft')": {}}, exact=True),
     "CalibratedLabelRanking": Learner({"CalibratedLabelRanking(RidgeClassifier())": {}}),

@@ -1,7 +1,7 @@
 """Training and scoring of base estimators.
 
-A label that all training instances have, or none, never reaches a base estimator: a
-``DummyClassifier`` stands in for its model.
+A label that all or no training instances have never reaches a base estimator: a
+``DummyClassifier`` takes the place of its model.
 """
 
 from __future__ import annotations
@@ -40,27 +40,23 @@ Params: TypeAlias = Mapping[str, Any]
 ONE_MODEL: dict[str, list[Any]] = {
     "estimator": [HasMethods(["fit", "predict_proba"]), HasMethods(["fit", "decision_function"])]
 }
-"""Parameters of learners with one model: a base estimator."""
+"""Parameter constraints of learners with one model."""
 
-# parameters of learners with many models
 MANY_MODELS = {**ONE_MODEL, "n_jobs": [None, Integral], "verbose": ["verbose"]}
-# classifiers of scikit-learn with weights (classes, d)
+"""Parameter constraints of learners with many models."""
+
+# scikit-learn's classifiers with coefficients of shape (classes, d)
 LINEAR = (LogisticRegression, LinearSVC, Perceptron, RidgeClassifier, SGDClassifier)
-ENTRIES = 2**23  # weights of linear models put side by side at once: 64 megabytes
+ENTRIES = 2**23  # coefficients of linear models that are stacked at once: 64 MB
 
 
 # one label --------------------------------------------------------------------------------
 
 
 def fit_binary(
-    estimator: Any,
-    X: Any,
-    y: NDArray[Any],
-    params: Params,
-    known: Any = None,
-    balanced: bool = False,
+    estimator: Any, X: Any, y: Any, params: Params, known: Any = None, balanced: bool = False
 ) -> Any:
-    """Train a clone to tell y = 1 from y = 0, where known; balanced, both weigh the same."""
+    """Fit a clone to tell y = 1 from y = 0 where known; ``balanced`` gives both equal weight."""
     weights = params.get("sample_weight")
     used = np.ones(len(y), dtype=bool) if known is None else known
     used = used if weights is None else used & (weights != 0)
@@ -77,15 +73,15 @@ def fit_binary(
         return clone(estimator).fit(X, y, **params)
     stand_in = copy(_sure_model())
     stand_in.n_features_in_ = X.shape[1]
-    if n and weights is not None:  # as many as they weigh
+    if n and weights is not None:
         present, n = (present // n) * counted_weight(weights), counted_weight(weights)
-    # the frequencies of y if there were one instance more, half of it with the label
+    # class frequencies with one more instance, half of which has the label
     stand_in.class_prior_ = np.array([n - present + 0.5, present + 0.5]) / (n + 1)
     return stand_in
 
 
 def weight_parameter(estimator: Any) -> str | None:
-    """The name of the sample weights in ``fit``; None if it takes none."""
+    """The name of ``sample_weight`` in ``fit``, with the prefix of a pipeline; None if missing."""
     if isinstance(estimator, Pipeline):
         name, last = estimator.steps[-1]
         inner = weight_parameter(last)
@@ -94,19 +90,19 @@ def weight_parameter(estimator: Any) -> str | None:
 
 
 def counted_weight(weights: NDArray[np.float64]) -> int:
-    """The number of instances that the weights stand for, rounded."""
+    """The rounded sum of the weights, at least 1."""
     return max(1, round(float(weights.sum())))
 
 
 def counted_instances(X: Any, params: Params) -> int:
-    """The number of training instances, or what they weigh together."""
+    """The number of training instances, or their total weight."""
     weights = params.get("sample_weight")
     return X.shape[0] if weights is None else counted_weight(weights)
 
 
 @cache
 def _sure_model() -> DummyClassifier:
-    """A model of two classes that is sure of the more frequent one; to be copied."""
+    """A model of two classes that predicts the more frequent one; callers copy it."""
     return DummyClassifier(strategy="most_frequent").fit([[0.0], [0.0]], [0, 1])
 
 
@@ -125,19 +121,17 @@ def binary_scores(model: Any, X: Any, method: str) -> NDArray[np.floating]:
 def constant_score(present: bool, n: int, method: str) -> float:
     """Score of a label that all of n training instances have, or none.
 
-    Probability 1 or 0; as a decision value the log-odds if half an instance disagreed. These,
-    +- log(2 n + 1), lie beyond the usual range of margins, so that a label never seen ranks last,
-    and are small enough to be averaged and fitted.
+    The probability is 1 or 0. The decision value is the log-odds if half an instance disagreed,
+    +- log(2 n + 1): beyond the usual margins, so that a label never seen ranks last, but small
+    enough to be averaged.
     """
-    if method == "predict_proba":
-        return float(present)
-    return float(np.log(2 * n + 1)) * (1 if present else -1)
+    return float(present if method == "predict_proba" else np.log(2 * n + 1) * (2 * present - 1))
 
 
 def is_linear(model: Any, method: str) -> bool:
-    """Whether the scores of a model of scikit-learn's own are one product with its weights."""
+    """Whether a model is one of scikit-learn's whose scores are one product with ``coef_``."""
     if type(model) is LogisticRegression:
-        # until scikit-learn 1.7 this made other probabilities of two classes
+        # before scikit-learn 1.8, multinomial models of two classes have other probabilities
         known = getattr(model, "multi_class", "auto") != "multinomial"
     else:
         known = method == "decision_function" and type(model) in LINEAR
@@ -145,10 +139,10 @@ def is_linear(model: Any, method: str) -> bool:
 
 
 def linear_scores(models: Sequence[Any], X: Any, method: str) -> NDArray[np.floating]:
-    """Scores of y = 1, a column for each linear model, for X that has been checked.
+    """Scores of y = 1 for validated X, one column per linear model.
 
-    Each model's own method would check X again, and go through a sparse X alone. Several models
-    have the same scores, bit for bit, only if X is sparse: BLAS rounds wider products differently.
+    Each model's own method would validate X again and pass through a sparse X alone. Stack models
+    only for sparse X: BLAS rounds wider dense products differently.
     """
     weights = np.vstack([np.atleast_2d(model.coef_) for model in models])
     values = X @ weights.T + np.concatenate([np.ravel(model.intercept_) for model in models])
@@ -168,10 +162,10 @@ def fit_each(
     n_jobs: int | None = None,
     verbose: int = 0,
 ) -> list[Any]:
-    """A binary model for each column of Y.
+    """Fit a binary model for each column of Y.
 
-    Labels share one model where fitting all of them gives the same and costs as much as one: with
-    neighbours, where the search is the work, and ridge regression, where the factorisation is.
+    Labels share one model where fitting all of them costs as much as one and gives the same
+    result: nearest neighbours share the search, ridge regression the factorisation.
     """
     if _learns_together(estimator) and isinstance(Y, np.ndarray) and not balanced:
         varies = Y.min(axis=0) != Y.max(axis=0)
@@ -181,37 +175,26 @@ def fit_each(
                 shared if varies[l] else fit_binary(estimator, X, Y[:, l], params)
                 for l in range(Y.shape[1])
             ]
-    known: Iterable[Any] = repeat(None)
-    if isinstance(Y, UnknownLabels):
-        known, Y = map(Y.known_rows, range(Y.shape[1])), Y.Y
-    jobs = ((estimator, X, y, params, k, balanced) for y, k in zip(columns(Y), known))
+    jobs = ((estimator, X, y, params, known, balanced) for y, known in known_columns(Y))
     return in_parallel(fit_binary, jobs, n_jobs=n_jobs, verbose=verbose)
 
 
 def fit_more(
-    estimator: Any,
-    models: Sequence[Any],
-    X: Any,
-    Y: LabelMatrix,
-    params: Params,
-    *,
-    n_jobs: int | None = None,
+    estimator: Any, models: Sequence[Any], X: Any, Y: LabelMatrix, params: Params, n_jobs: Any
 ) -> list[Any]:
-    """Copies of the models that have seen further instances; new ones where there is none."""
-    known: Iterable[Any] = repeat(None)
-    if isinstance(Y, UnknownLabels):
-        known, Y = map(Y.known_rows, range(Y.shape[1])), Y.Y
+    """Copies of the models after ``partial_fit``; a None among them becomes a new model."""
 
-    def learn(model: Any, y: NDArray[Any], rows: Any) -> Any:
-        kept = np.arange(len(y)) if rows is None else np.flatnonzero(rows)
-        if not len(kept):  # a stand-in if there is no model yet
+    def learn(model: Any, y: NDArray[Any], known: Any) -> Any:
+        kept = np.arange(len(y)) if known is None else np.flatnonzero(known)
+        if not len(kept):
             return fit_binary(estimator, X[:0], y[:0], {}) if model is None else model
-        # a copy, so that an error in another label changes nothing
+        # a copy, so that an error in another label leaves this model as it was
         more = deepcopy(model) if hasattr(model, "partial_fit") else clone(estimator)
         part = rows_of_params(X, params, kept)
         return more.partial_fit(X[kept], y[kept], classes=[0, 1], **part)
 
-    return in_parallel(learn, zip(models, columns(Y), known), n_jobs=n_jobs)
+    jobs = ((model, *column) for model, column in zip(models, known_columns(Y)))
+    return in_parallel(learn, jobs, n_jobs=n_jobs)
 
 
 def _learns_together(estimator: Any) -> bool:
@@ -223,12 +206,12 @@ def _learns_together(estimator: Any) -> bool:
 def score_each(
     models: list[Any], X: Any, method: str, *, n_jobs: int | None = None
 ) -> NDArray[np.floating]:
-    """Scores (n, q) of the models that :func:`fit_each` trained."""
-    groups = _asked_together(models, X, method)
+    """Scores (n, q) of the models of :func:`fit_each`."""
+    groups = _scored_together(models, X, method)
     jobs = (([models[l] for l in labels], X, method) for labels in groups)
     scores = in_parallel(_score_group, jobs, n_jobs=n_jobs)
     together = np.hstack(scores) if len(scores) > 1 else scores[0]
-    if len(groups) in (1, len(models)):  # in the order of the labels
+    if len(groups) in (1, len(models)):  # already in the order of the labels
         return together
     return together.take(np.argsort(np.concatenate(groups)), axis=1)
 
@@ -241,8 +224,8 @@ def _score_group(models: list[Any], X: Any, method: str) -> NDArray[np.floating]
     return linear_scores(models, X, method)
 
 
-def _asked_together(models: list[Any], X: Any, method: str) -> list[list[int]]:
-    """Labels in groups: those that share a model, and many linear models for a sparse X."""
+def _scored_together(models: list[Any], X: Any, method: str) -> list[list[int]]:
+    """Group labels that share a model and, for sparse X, labels with linear models."""
     groups: dict[tuple[str, int], list[int]] = {}
     n_linear, at_once = 0, max(1, ENTRIES // max(1, X.shape[1]))
     for l, model in enumerate(models):
@@ -254,23 +237,16 @@ def _asked_together(models: list[Any], X: Any, method: str) -> list[list[int]]:
 
 
 def out_of_fold(
-    estimator: Any,
-    X: Any,
-    Y: LabelMatrix,
-    splits: list[tuple[NDArray[np.integer], NDArray[np.integer]]],
-    method: str,
-    params: Params,
-    n_jobs: int | None = None,
-    *,
-    cut: float | None = None,
-) -> Any:
-    """Scores (n, q) of the training instances, from models trained on the other folds.
+    estimator: Any, X: Any, Y: LabelMatrix, splits: list[Any], method: str, params: Params,
+    n_jobs: int | None = None, *, cut: float | None = None,
+) -> Any:  # fmt: skip
+    """Scores (n, q) of the training instances by models trained on the other folds.
 
-    With a cut, in CSR where they are above it: dense scores are then those of one fold at a time.
+    With a cut, return where they are above it, in CSR: only one fold has dense scores at a time.
     """
     n, q = Y.shape
-    tested = np.bincount(np.concatenate([test for _, test in splits]), minlength=n)
-    if not (tested == 1).all():
+    tested = np.concatenate([test for _, test in splits])
+    if not np.array_equal(np.sort(tested), np.arange(n)):
         raise ValueError("cv must test each training instance exactly once, as KFold does")
     over_folds, over_labels = (n_jobs, None) if q == 1 else (None, n_jobs)
 
@@ -280,17 +256,13 @@ def out_of_fold(
         found = score_each(models, X[test], method, n_jobs=over_labels)
         return found if cut is None else sparse.csr_array(found > cut)
 
-    if cut is not None:
-        place = np.argsort(np.concatenate([test for _, test in splits]))
-        return sparse.vstack(in_parallel(score, splits, n_jobs=over_folds), format="csr")[place]
-    scores = np.empty((n, q))
-    for (_, test), found in zip(splits, in_parallel(score, splits, n_jobs=over_folds)):
-        scores[test] = found
-    return scores
+    found, back = in_parallel(score, splits, n_jobs=over_folds), np.argsort(tested)
+    stacked = np.vstack(found, dtype=np.float64) if cut is None else sparse.vstack(found, "csr")
+    return stacked[back]
 
 
 def explain_each(models: list[Any], x: Any, method: str, given: Given) -> Parts:
-    """Parts of the scores of one row by the models that :func:`fit_each` trained."""
+    """Parts of the scores of one row by the models of :func:`fit_each`."""
     shared: dict[int, list[int]] = {}
     for l, model in enumerate(models):
         shared.setdefault(id(model), []).append(l)
@@ -312,7 +284,7 @@ def explain_binary(model: Any, x: Any, method: str, given: Given) -> Parts:
 
 
 def columns(Y: LabelMatrix) -> Iterator[NDArray[np.int64]]:
-    """The columns of Y, one at a time, dense and in the integers that classifiers expect."""
+    """Yield the columns of Y as dense int64, as classifiers expect them."""
     csc = None if isinstance(Y, np.ndarray) else sparse.csc_array(Y)
     for j in range(Y.shape[1]):
         if csc is None:
@@ -323,8 +295,15 @@ def columns(Y: LabelMatrix) -> Iterator[NDArray[np.int64]]:
             yield y
 
 
+def known_columns(Y: LabelMatrix) -> Iterable[tuple[NDArray[np.int64], Any]]:
+    """Each column of Y with the mask of its known rows, None if all are known."""
+    if isinstance(Y, UnknownLabels):
+        return zip(columns(Y.Y), map(Y.known_rows, range(Y.shape[1])))
+    return zip(columns(Y), repeat(None))
+
+
 def with_columns(X: Any, extra: Any) -> Any:
-    """X and further columns, in the type and form (dense or CSR) of X."""
+    """Append columns to X, in the dtype and format (dense or CSR) of X."""
     if sparse.issparse(X):
         added = sparse.csr_array(extra, dtype=X.dtype)
         return sparse.hstack([sparse.csr_array(X), added], format="csr")
@@ -341,20 +320,20 @@ def in_parallel(
     n_jobs: int | None = None,
     verbose: int = 0,
 ) -> list[Any]:
-    """The function of each tuple of arguments, in their order, whatever the number of workers.
+    """Call the function with each tuple of arguments; return the results in order.
 
-    Threads are preferred: all workers read the same X, and what takes time in scikit-learn's
-    classifiers runs without the interpreter's lock. ``joblib.parallel_config(backend="loky")``
-    around the call gives processes instead, to which joblib maps a large X from disk.
+    Threads are preferred: workers share X, and scikit-learn's classifiers release the GIL where
+    they spend their time. ``joblib.parallel_config(backend="loky")`` around the call uses
+    processes instead, with a large X mapped from disk.
     """
-    if effective_n_jobs(n_jobs) == 1 and not verbose:  # the overhead of joblib adds up
+    if effective_n_jobs(n_jobs) == 1 and not verbose:  # joblib's overhead adds up
         return [function(*arguments) for arguments in jobs]
     work = (delayed(function)(*arguments) for arguments in jobs)
     return Parallel(n_jobs=n_jobs, verbose=verbose, prefer="threads")(work)
 
 
 def draw_seeds(rng: np.random.RandomState, size: int) -> list[int]:
-    """Seeds drawn before any work starts, so that its order does not matter."""
+    """Draw seeds before any work starts, so that its order does not matter."""
     return [int(seed) for seed in rng.randint(np.iinfo(np.int32).max, size=size)]
 
 

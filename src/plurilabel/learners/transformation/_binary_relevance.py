@@ -13,14 +13,7 @@ from plurilabel._core.compat import StrOptions
 from plurilabel._core.explanation.contributions import Given, Parts
 from plurilabel._core.fitted import Declared, parameter, values
 from plurilabel._core.soft import needs_copies
-from plurilabel.learners.transformation._base_models import (
-    MANY_MODELS,
-    explain_each,
-    fit_each,
-    fit_more,
-    score_each,
-    weight_parameter,
-)
+from plurilabel.learners.transformation import _base_models as base
 from plurilabel.learners.transformation._transformation_classifier import TransformationClassifier
 from plurilabel.thresholds import never_empty
 
@@ -28,8 +21,8 @@ from plurilabel.thresholds import never_empty
 class BinaryRelevance(TransformationClassifier):
     """One binary model for each label, independent of each other.
 
-    For label j the base estimator is trained on all instances, positive where they have j. The
-    set predicted is {j : g_j(x) > cut}.
+    The model g_j of label j is trained on all instances, those with the label being positive. The
+    predicted set is {j : g_j(x) > cut}.
 
     Parameters
     ----------
@@ -37,11 +30,12 @@ class BinaryRelevance(TransformationClassifier):
         With ``predict_proba`` (scores are probabilities, cut at 0.5) or ``decision_function``
         (cut at 0).
     nonempty : bool, default=False
-        The T-criterion: where no label would be predicted, the one with the highest score is.
+        Whether to predict the label with the highest score where none is above the cut
+        (T-criterion).
     label_weight : {"balanced"}, default=None
-        "balanced": the instances that have a label weigh together as much as those that lack it,
-        by the base estimator's ``sample_weight``. More rare labels are then predicted, and
-        probabilities are of labels that half of the instances had.
+        "balanced" gives the instances with and without a label the same total weight, through the
+        base estimator's ``sample_weight``. Rare labels are then predicted more often, and
+        probabilities are those of labels that half of the instances have.
     n_jobs : int, default=None
         Number of labels to train in parallel, in threads. The result does not depend on it.
     verbose : int, default=0
@@ -50,29 +44,26 @@ class BinaryRelevance(TransformationClassifier):
     Attributes
     ----------
     estimators_ : list of q fitted clones of ``estimator``
-        Labels may share one (see the notes). A label that is in no training instance, or in all
-        of them, is never given to ``estimator``: it has a ``DummyClassifier`` here, and its
-        probability is 0 or 1.
+        Labels may share one (see the notes). A label that all or no training instances have gets
+        a ``DummyClassifier``, and its probability is 1 or 0.
     label_names_ : ndarray of shape (q,)
 
     See Also
     --------
     plurilabel.ThresholdClassifier : Other cuts.
-    sklearn.multiclass.OneVsRestClassifier : The same predictions, without label names, constant
-        labels without warnings, or the T-criterion.
+    sklearn.multiclass.OneVsRestClassifier : The same predictions, without label names or the
+        T-criterion, and with warnings for constant labels.
 
     Notes
     -----
-    Labels may be unknown: each is learned from the instances that have a known value of it. A
-    label that is known of no instance has the probability 0.
+    Labels may be unknown: each is learned from the instances where it is known. A label that is
+    never known has probability 0.
 
-    ``partial_fit`` exists if the base estimator has it, as ``SGDClassifier`` does.
-
-    Besides X, memory holds the models and, during training, one dense label per worker.
+    ``partial_fit`` is available if the base estimator has it, as ``SGDClassifier`` does.
 
     ``KNeighborsClassifier``, ``RadiusNeighborsClassifier`` and ``RidgeClassifier`` (without class
-    weights) are fitted once to all labels if y is dense: one neighbour search, one factorised
-    matrix, the same scores. With a kernel SVM, pass the kernel matrix as X.
+    weights) are fitted once to all labels of a dense y: the scores are the same, with a single
+    neighbour search or factorisation. With a kernel SVM, pass the kernel matrix as X.
 
     References
     ----------
@@ -97,7 +88,7 @@ class BinaryRelevance(TransformationClassifier):
 
     _learns_from_known = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **MANY_MODELS,
+        **base.MANY_MODELS,
         "nonempty": ["boolean"],
         "label_weight": [StrOptions({"balanced"}), None],
     }
@@ -121,30 +112,27 @@ class BinaryRelevance(TransformationClassifier):
     def _fit(self, X: Any, Y: LabelMatrix, **params: Any) -> None:
         self.nonempty_ = self.nonempty
         balanced = self.label_weight is not None
-        if balanced and weight_parameter(self.estimator) is None:
+        if balanced and base.weight_parameter(self.estimator) is None:
             raise ValueError(
                 f'label_weight="balanced" needs a base estimator that takes sample_weight, got '
                 f"{type(self.estimator).__name__}"
             )
-        jobs, verbose = self.n_jobs, self.verbose
-        self.estimators_ = fit_each(
-            self.estimator, X, Y, params, balanced=balanced, n_jobs=jobs, verbose=verbose
-        )
+        how: Any = {"balanced": balanced, "n_jobs": self.n_jobs, "verbose": self.verbose}
+        self.estimators_ = base.fit_each(self.estimator, X, Y, params, **how)
 
     @available_if(lambda self: hasattr(self.estimator, "partial_fit"))
     def partial_fit(
         self, X: Any, y: Any, classes: ArrayLike | None = None, sample_weight: Any = None
     ) -> Self:
-        """Learn from further instances, by the base estimator's ``partial_fit``.
+        """Learn from further instances with the base estimator's ``partial_fit``.
 
-        All labels have a model from the first call on. A label that ``fit`` found in no instance,
-        or in all, has none yet, and starts with these instances.
+        A label that all or no instances of an earlier ``fit`` have starts with these instances.
 
         Parameters
         ----------
         X, y : as in ``fit``, soft labels included
         classes : array of shape (n_classes,), optional
-            All classes that may occur, for a 1-D y at the first call.
+            All classes that may occur; for the first call with a 1-D y.
         sample_weight : array-like of shape (n,) or (n, q), default=None
 
         Returns
@@ -153,8 +141,8 @@ class BinaryRelevance(TransformationClassifier):
         """
         if self.label_weight is not None:
             raise ValueError(
-                "label_weight must be None for partial_fit, which does not see all instances, "
-                f"got {self.label_weight!r}"
+                "label_weight must be None for partial_fit, which sees only some instances, got "
+                f"{self.label_weight!r}"
             )
         params = {"sample_weight": sample_weight}
         if needs_copies(y, sample_weight):
@@ -166,14 +154,14 @@ class BinaryRelevance(TransformationClassifier):
             self.nonempty_ = self.nonempty
         params = self._routed(X, params)
         models = [None] * self.n_labels_ if first else self.estimators_
-        self.estimators_ = fit_more(self.estimator, models, X, Y, params, n_jobs=self.n_jobs)
+        self.estimators_ = base.fit_more(self.estimator, models, X, Y, params, self.n_jobs)
         return self
 
     def _scores(self, X: Any) -> NDArray[np.floating]:
-        return score_each(self.estimators_, X, self._score_method(), n_jobs=self.n_jobs)
+        return base.score_each(self.estimators_, X, self._score_method(), n_jobs=self.n_jobs)
 
     def _parts(self, x: Any, given: Given) -> Parts:
-        return explain_each(self.estimators_, x, self._score_method(), given)
+        return base.explain_each(self.estimators_, x, self._score_method(), given)
 
     def _predict(self, X: Any) -> NDArray[np.bool_]:
         scores = self._scores(X)

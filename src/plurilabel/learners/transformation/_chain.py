@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 from numbers import Integral
 from typing import Any, ClassVar, TypeAlias
 
@@ -18,23 +19,14 @@ from plurilabel._core.compat import Interval, StrOptions, rows_of_params
 from plurilabel._core.explanation.contributions import Given, Parts, side_by_side
 from plurilabel._core.fitted import Declared, numbers, one_of, parameter, places, values
 from plurilabel._core.unknown import UnknownLabels
-from plurilabel.learners.transformation._base_models import (
-    MANY_MODELS,
-    Params,
-    binary_scores,
-    columns,
-    explain_binary,
-    fit_binary,
-    out_of_fold,
-    with_columns,
-)
+from plurilabel.learners.transformation import _base_models as base
 from plurilabel.learners.transformation._transformation_classifier import TransformationClassifier
 from plurilabel.model_selection.shared import splits_by
 
-MOST_LABELS = 15  # with more labels the exact search, through 2^q sets, is refused
-# what is explained where the score of a label is its probability over many label sets
+MOST_LABELS = 15  # for an exact search through 2^q label sets
+AT_ONCE = 2**22  # numbers in the copies of a block of rows during a search
+# the scale of explanations where the score is a probability over many label sets
 GIVEN_BEFORE = "the log-odds, or the score, of the label given those predicted before it"
-AT_ONCE = 2**22  # about how many numbers the copies of a block of rows have in a search
 
 CHAIN: dict[str, list[Any]] = {
     "chain_method": [
@@ -44,17 +36,17 @@ CHAIN: dict[str, list[Any]] = {
     ],
     "cv": ["cv_object"],
 }
-"""Parameters of a chain that an ensemble of chains has, too."""
+"""Parameters that chains and ensembles of chains share."""
 
 
 class ClassifierChain(TransformationClassifier):
-    """Binary models in a chain: each sees X and the labels that come before its own.
+    """Binary models in a chain: each sees X and the labels before its own.
 
     With the labels in the order t(1), ..., t(q), model j learns label t(j) from
-    [x, y_t(1), ..., y_t(j-1)]. In prediction the earlier labels are those predicted. If the
-    base estimator gives probabilities, the chain is a model of the joint distribution,
-    P(y | x) = prod_j P(y_t(j) | x, y_t(1), ..., y_t(j-1)), which can be searched better than by
-    taking one label after the other.
+    [x, y_t(1), ..., y_t(j-1)]; for prediction, the earlier labels are those predicted. If the
+    base estimator has ``predict_proba``, the chain models the joint distribution,
+    P(y | x) = prod_j P(y_t(j) | x, y_t(1), ..., y_t(j-1)), and can be searched better than
+    greedily.
 
     Parameters
     ----------
@@ -62,23 +54,22 @@ class ClassifierChain(TransformationClassifier):
         With ``predict_proba`` or ``decision_function``; the inference methods other than
         "greedy" need ``predict_proba``.
     order : None, "random" or sequence of int, default=None
-        ``order[j]`` is the label that comes j-th; None is the order of the columns. The output
-        has its columns in the order of y, always.
+        ``order[j]`` is the j-th label of the chain; None is the order of the columns. Outputs
+        always have the column order of y.
     cv : int, cross-validation splitter, iterable or None, default=None
-        What a model sees in training of the labels before its own. None: the true labels.
-        Otherwise what ``chain_method`` gives for them, from models trained on other folds
-        (nested stacking).
+        What models see of earlier labels during training. None: the true labels. Otherwise the
+        output of ``chain_method`` of models trained on other folds (nested stacking).
     chain_method : str or list of str, default="predict"
-        What a model passes on to the models after it: "predict" (its label),
-        "predict_proba", "predict_log_proba" or "decision_function"; of a list the first that
-        the base estimator has.
+        What a model passes on to later models: "predict" (its label), "predict_proba",
+        "predict_log_proba" or "decision_function". From a list, the first method that the base
+        estimator has.
     inference : {"greedy", "exact", "beam", "monte-carlo"}, default="greedy"
         "greedy": one label after the other. "exact": all 2^q label sets, for up to 15 labels.
-        "beam": the ``beam_width`` most probable beginnings of label sets are followed.
-        "monte-carlo": ``n_samples`` label sets are drawn. All but "greedy" need true labels in
-        training and ``chain_method="predict"``.
+        "beam": follow the ``beam_width`` most probable prefixes of label sets.
+        "monte-carlo": draw ``n_samples`` label sets. All but "greedy" need ``cv=None`` and
+        ``chain_method="predict"``.
     decision : {"joint", "marginal"}, default="joint"
-        What is predicted, unless inference is "greedy". "joint": the most probable label set
+        What to predict unless inference is "greedy". "joint": the most probable label set
         found, best for subset accuracy. "marginal": the labels with a probability above 0.5,
         best for Hamming loss.
     beam_width : int, default=15
@@ -86,41 +77,38 @@ class ClassifierChain(TransformationClassifier):
     random_state : int, RandomState instance or None, default=None
         For ``order="random"`` and the draws of "monte-carlo".
     n_jobs : int, default=None
-        Folds of ``cv`` that are done at the same time; the rest goes step by step.
+        Number of folds of ``cv`` to run in parallel.
     verbose : int, default=0
-        Whether a line is printed for each label.
+        Whether to print a line per label.
 
     Attributes
     ----------
     estimators_ : list of q fitted clones of ``estimator``, in the order of the chain
-        A label that is in no training instance, or in all of them, has a ``DummyClassifier``.
+        A label that all or no training instances have gets a ``DummyClassifier``.
     order_ : ndarray of shape (q,)
-    chain_method_ : str
-        The method used.
-    inference_ : str
-        The ``inference`` of ``fit``.
+    chain_method_, inference_ : str
+        The ``chain_method`` that was used, and the ``inference`` of ``fit``.
     label_names_ : ndarray of shape (q,)
 
     See Also
     --------
     EnsembleOfChains : Many random orders.
-    sklearn.multioutput.ClassifierChain : The same predictions under "greedy", for labels that
-        vary.
+    sklearn.multioutput.ClassifierChain : The same greedy predictions, for labels that vary.
 
     Notes
     -----
     ``predict_proba`` is P(label | x, labels predicted before it) for "greedy", and the marginal
-    P(label | x) otherwise: exact, of the sets in the beam, or estimated. With ``decision="joint"``
-    the predicted set need not be the labels with probabilities above 0.5.
+    P(label | x) otherwise: exact, over the sets in the beam, or estimated. With
+    ``decision="joint"`` the predicted set may differ from the labels with probabilities above 0.5.
 
     "beam" with width 1 predicts as "greedy" does. Cost for n instances: n q base predictions for
     "greedy", up to n q ``beam_width``, n q ``n_samples``, or n (2^q - 1).
 
-    Labels may be unknown: each is learned from the instances that have a known value of it, and
-    where it is unknown, the models after it see its own model's prediction.
+    Labels may be unknown: each is learned from the instances where it is known; elsewhere, later
+    models see its own model's prediction.
 
-    Folds of ``cv``, given as a number, are stratified unless a label is too rare for that.
-    "predict_log_proba" passes on finite numbers only.
+    If ``cv`` is a number, folds are stratified unless a label is too rare. "predict_log_proba"
+    passes on finite numbers only.
 
     References
     ----------
@@ -133,8 +121,8 @@ class ClassifierChain(TransformationClassifier):
 
     Examples
     --------
-    The first label is the *or* of two features, the second the exclusive or. A linear model
-    cannot learn the latter from the features, but it can with the first label beside them:
+    The first label is the *or* of two features, the second their exclusive or. A linear model
+    learns the latter only if it also sees the first label:
 
     >>> from sklearn.linear_model import LogisticRegression
     >>> from plurilabel import BinaryRelevance, ClassifierChain
@@ -149,7 +137,7 @@ class ClassifierChain(TransformationClassifier):
 
     _learns_from_known = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **MANY_MODELS,
+        **base.MANY_MODELS,
         **CHAIN,
         "order": [None, StrOptions({"random"}), "array-like"],
         "inference": [StrOptions({"greedy", "exact", "beam", "monte-carlo"})],
@@ -208,13 +196,13 @@ class ClassifierChain(TransformationClassifier):
             self.uniforms_ = rng.uniform(size=(self.n_samples, q))
         inputs = GrowingInput(X, q)
         self.estimators_ = []
-        partial = Y if isinstance(Y, UnknownLabels) else None
-        Y = Y if partial is None else partial.Y
-        for j, y in enumerate(columns(Y[:, self.order_])):
+        gaps = Y if isinstance(Y, UnknownLabels) else None
+        Y = Y if gaps is None else gaps.Y
+        for j, y in enumerate(base.columns(Y[:, self.order_])):
             start = time.perf_counter()
             seen = inputs.matrix()
-            known = None if partial is None else partial.known_rows(self.order_[j])
-            self.estimators_.append(fit_binary(self.estimator, seen, y, params, known))
+            known = None if gaps is None else gaps.known_rows(self.order_[j])
+            self.estimators_.append(base.fit_binary(self.estimator, seen, y, params, known))
             if self.verbose:
                 what = f"({j + 1} of {q}) {self.label_names_[self.order_[j]]}"
                 seconds = time.perf_counter() - start
@@ -223,15 +211,14 @@ class ClassifierChain(TransformationClassifier):
                 inputs.append(self._seen_later(seen, y, params, known, groups))
 
     def _seen_later(
-        self, seen: Any, y: NDArray[Any], params: Params, known: Any, groups: Any
+        self, seen: Any, y: NDArray[Any], params: base.Params, known: Any, groups: Any
     ) -> NDArray[Any]:
-        """The column of the j-th label for later models; predicted where it is unknown."""
+        """The column of the last label for later models; predicted where unknown."""
         if known is None or known.all():
             return y if self.cv is None else self._out_of_fold(seen, y, params, groups)
         there, told = np.flatnonzero(known), y.astype(np.float64)
-        told[~known] = self._passed_on(
-            binary_scores(self.estimators_[-1], seen[~known], self._asked())
-        )
+        scores = base.binary_scores(self.estimators_[-1], seen[~known], self._asked())
+        told[~known] = self._passed_on(scores)
         if self.cv is not None and len(there):
             some = rows_of_params(seen, params, there)
             grouped = None if groups is None else np.asarray(groups)[there]
@@ -239,14 +226,13 @@ class ClassifierChain(TransformationClassifier):
         return told
 
     def _out_of_fold(
-        self, seen: Any, y: NDArray[np.int64], params: Params, groups: Any
+        self, seen: Any, y: NDArray[np.int64], params: base.Params, groups: Any
     ) -> NDArray[Any]:
         """The column for later models, from models trained on other folds."""
         cv = self.cv if groups is not None else _folds(self.cv, y)
         splits: Any = splits_by(cv, seen, y, groups)
-        scores = out_of_fold(
-            self.estimator, seen, y[:, np.newaxis], splits, self._asked(), params, self.n_jobs
-        )
+        how = splits, self._asked(), params, self.n_jobs
+        scores = base.out_of_fold(self.estimator, seen, y[:, np.newaxis], *how)
         return self._passed_on(scores.ravel())
 
     def _scores(self, X: Any) -> NDArray[np.floating]:
@@ -258,36 +244,39 @@ class ClassifierChain(TransformationClassifier):
         scores = np.empty((X.shape[0], q))
         for j, model in enumerate(self.estimators_):
             seen = inputs.matrix()
-            scores[:, j] = binary_scores(model, seen, method)
+            scores[:, j] = base.binary_scores(model, seen, method)
             if j + 1 < q:
-                column = scores[:, j] if asked == method else binary_scores(model, seen, asked)
-                inputs.append(self._passed_on(column))
-        return self._in_label_order(scores)
+                same = asked == method
+                told = scores[:, j] if same else base.binary_scores(model, seen, asked)
+                inputs.append(self._passed_on(told))
+        return scores.take(np.argsort(self.order_), axis=1)
 
     def _parts(self, x: Any, given: Given) -> Parts:
         greedy = self.inference_ == "greedy"
         method, asked, q = self._score_method(), self._asked(), len(self.estimators_)
-        # a search is explained along the set that it has found
+        # explain a search along the label set it found
         chosen = None if greedy else self._predict(x)[0, self.order_]
         inputs, found = GrowingInput(x, q), []
         names = [str(name) for name in given.names]
         for j, model in enumerate(self.estimators_):
             seen = inputs.matrix()
-            found.append(explain_binary(model, seen, method, given._replace(names=names)))
+            found.append(base.explain_binary(model, seen, method, given._replace(names=names)))
             names.append(f"label: {self.label_names_[self.order_[j]]}")
             if j + 1 < q:
-                told = chosen[[j]] if chosen is not None else binary_scores(model, seen, asked)
-                inputs.append(told if chosen is not None else self._passed_on(told))
+                if chosen is None:
+                    inputs.append(self._passed_on(base.binary_scores(model, seen, asked)))
+                else:
+                    inputs.append(chosen[[j]])
         parts = side_by_side(found).columns(np.argsort(self.order_))
         return parts if greedy else parts.rescaled(GIVEN_BEFORE)
 
     def _asked(self) -> str:
-        """The method that gives what is passed on, before :meth:`_passed_on`."""
+        """The method whose output :meth:`_passed_on` converts."""
         asked = {"predict": self._score_method(), "predict_log_proba": "predict_proba"}
         return asked.get(self.chain_method_, self.chain_method_)
 
     def _passed_on(self, scores: NDArray[np.floating]) -> NDArray[Any]:
-        """The column of a label with these scores for later models."""
+        """What later models see of a label with these scores."""
         if self.chain_method_ == "predict":
             return scores > CUTS[self._asked()]
         if self.chain_method_ == "predict_log_proba":
@@ -301,25 +290,18 @@ class ClassifierChain(TransformationClassifier):
 
     def _search(self, X: Any) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
         """The most probable sets and the marginals (n, q) that the search finds."""
-        q = len(self.estimators_)
-        if self.inference_ == "monte-carlo":
-            width = len(self.uniforms_)
-        else:
-            width = 2**q if self.inference_ == "exact" else self.beam_width_
-        found = []
-        # block by block: all sets of all instances would not fit
+        q, found = len(self.estimators_), []
+        draws = self.inference_ == "monte-carlo"
+        width = 2**q if self.inference_ == "exact" else self.beam_width_
+        width = len(self.uniforms_) if draws else width
+        # in blocks: the candidate sets of all instances would not fit into memory
+        search: Any = partial(sample_sets, uniforms=self.uniforms_)
+        search = search if draws else partial(beam_search, width=width)
         for rows in row_blocks(X.shape[0], width * (X.shape[1] + q), AT_ONCE):
-            if self.inference_ == "monte-carlo":
-                found.append(sample_sets(self.estimators_, X[rows], self.uniforms_))
-            else:
-                found.append(beam_search(self.estimators_, X[rows], width))
-        modes, marginals = (self._in_label_order(np.vstack(parts)) for parts in zip(*found))
+            found.append(search(self.estimators_, X[rows]))
+        back = np.argsort(self.order_)
+        modes, marginals = (np.vstack(parts).take(back, axis=1) for parts in zip(*found))
         return modes, marginals
-
-    def _in_label_order(self, columns_of_chain: NDArray[Any]) -> NDArray[Any]:
-        result = np.empty_like(columns_of_chain)
-        result[:, self.order_] = columns_of_chain
-        return result
 
     def _check_inference(self, q: int) -> None:
         if self.inference == "greedy":
@@ -335,13 +317,13 @@ class ClassifierChain(TransformationClassifier):
             )
         if self.inference == "exact" and q > MOST_LABELS:
             raise ValueError(
-                f"{what} looks at all 2**q label sets and takes at most {MOST_LABELS} "
-                f"labels, got {q}; 'beam' and 'monte-carlo' take any number"
+                f"{what} tries all 2**q label sets and takes at most {MOST_LABELS} labels, got "
+                f"{q}; 'beam' and 'monte-carlo' take any number"
             )
 
 
 class GrowingInput:
-    """X to which columns are appended one at a time; a dense X is copied once, with that room."""
+    """X that grows by one column at a time; a dense X is copied only once."""
 
     def __init__(self, X: Any, room: int):
         self.width = X.shape[1]
@@ -358,7 +340,7 @@ class GrowingInput:
     def append(self, column: NDArray[Any]) -> None:
         """Add a column of n numbers."""
         if sparse.issparse(self._matrix):
-            self._matrix = with_columns(self._matrix, column[:, np.newaxis])
+            self._matrix = base.with_columns(self._matrix, column[:, np.newaxis])
         else:
             self._matrix[:, self.width] = column
         self.width += 1
@@ -382,13 +364,13 @@ def _check_order(order: Any, q: int, rng: np.random.RandomState) -> NDArray[np.i
     checked = np.asarray(order)
     if checked.shape != (q,) or not np.array_equal(np.sort(checked), np.arange(q)):
         raise ValueError(
-            f"invalid order: it must have each of the labels 0 to {q - 1} once, got {order}"
+            f"invalid order: it must contain each label from 0 to {q - 1} once, got {order}"
         )
     return checked.astype(np.intp)
 
 
 def _folds(cv: Any, y: NDArray[np.int64]) -> Any:
-    """Folds for one label: if cv is a number, stratified where the label has enough instances."""
+    """Folds for one label; those of a number are stratified unless the label is too rare."""
     if not isinstance(cv, Integral):
         return cv
     k = max(2, min(int(cv), len(y)))
@@ -402,8 +384,8 @@ Found: TypeAlias = tuple[NDArray[np.bool_], NDArray[np.float64]]
 def beam_search(models: list[Any], X: Any, width: int) -> Found:
     """The most probable label sets by beam search; exact if width is 2^q.
 
-    At each label every kept beginning of a set is continued with and without it, and the
-    ``width`` most probable beginnings are kept. The marginals are those of the kept sets.
+    Each label extends every kept prefix with and without itself, and the ``width`` most probable
+    prefixes are kept. The marginals are those of the kept sets.
     """
     n = X.shape[0]
     sets = np.zeros((n, 1, 0), dtype=bool)  # (n, b, labels so far)
@@ -420,15 +402,15 @@ def beam_search(models: list[Any], X: Any, width: int) -> Found:
     share = np.exp(log_p - log_p.max(axis=1, keepdims=True))
     share /= share.sum(axis=1, keepdims=True)
     marginals = np.einsum("nb,nbq->nq", share, sets.astype(np.float64))
-    return sets[:, 0], np.minimum(marginals, 1.0)  # the shares add up to one only up to rounding
+    return sets[:, 0], np.minimum(marginals, 1.0)  # shares may sum to slightly more than one
 
 
 def sample_sets(models: list[Any], X: Any, uniforms: NDArray[np.float64]) -> Found:
     """Label sets drawn along the chain.
 
-    ``uniforms`` (samples, q) decides the draws of every instance alike, so that an instance's
-    answer does not depend on the others. A marginal is the mean of the conditional probabilities
-    that its label had in the samples, which varies less than the share of samples with it.
+    All instances use the same ``uniforms`` (samples, q), so that the result of one does not depend
+    on the others. A marginal is the mean conditional probability of its label over the samples,
+    which varies less than the share of samples with the label.
     """
     n, samples = X.shape[0], len(uniforms)
     sets = np.zeros((n, samples, 0), dtype=bool)
@@ -444,9 +426,9 @@ def sample_sets(models: list[Any], X: Any, uniforms: NDArray[np.float64]) -> Fou
 
 
 def _conditional(model: Any, X: Any, sets: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """P(next label | x, beginning) for each beginning of a set (n, b, j); shape (n, b)."""
+    """P(next label | x, prefix) for each prefix of a set (n, b, j); shape (n, b)."""
     n, b, j = sets.shape
     repeated = X[np.repeat(np.arange(n), b)] if b > 1 else X
-    inputs = with_columns(repeated, sets.reshape(n * b, j)) if j else repeated
-    p = binary_scores(model, inputs, "predict_proba").reshape(n, b)
+    inputs = base.with_columns(repeated, sets.reshape(n * b, j)) if j else repeated
+    p = base.binary_scores(model, inputs, "predict_proba").reshape(n, b)
     return np.clip(p.astype(np.float64), 0.0, 1.0)

@@ -17,7 +17,7 @@ from plurilabel._core.fitted import Declared, parameter, values
 from plurilabel.learners.transformation._base_models import MANY_MODELS, draw_seeds, in_parallel
 from plurilabel.learners.transformation._transformation_classifier import TransformationClassifier
 
-# what is explained where the score is not the mean of what the parts of each model add up to
+# the scale of explanations where members explain something other than the scores they vote with
 MEAN_OF_MEMBERS = "the mean over the models of what each weighs"
 
 ENSEMBLE: dict[str, list[Any]] = {
@@ -28,11 +28,11 @@ ENSEMBLE: dict[str, list[Any]] = {
     "voting": [StrOptions({"soft", "hard"})],
     "random_state": ["random_state"],
 }
-"""Parameters of all ensembles."""
+"""Parameters that all ensembles share."""
 
 
 class VotingClassifier(TransformationClassifier):
-    """A learner whose members vote with their label sets ("hard") or their scores ("soft")."""
+    """Base class of learners whose members vote with label sets ("hard") or scores ("soft")."""
 
     _fitted: ClassVar[Declared] = {"voting_": parameter()}
 
@@ -48,31 +48,27 @@ class VotingClassifier(TransformationClassifier):
         def vote(member: TransformationClassifier) -> NDArray[Any]:
             return member._predict(X) if self.voting_ == "hard" else member._scores(X)
 
-        return in_parallel(vote, ((member,) for member in self.estimators_), n_jobs=self.n_jobs)
+        return in_parallel(vote, zip(self.estimators_), n_jobs=self.n_jobs)
 
     def _mean_parts(self, x: Any, given: Given, labelsets: list[NDArray[np.intp]]) -> Parts:
-        """For each label the mean over the members that know it of what each says."""
+        """The mean of the explanations of each label, over the members that score it."""
         q = self.n_labels_
-        members = [member._parts(x, given) for member in self.estimators_]
         votes = np.bincount(np.concatenate(labelsets), minlength=q)
         placed = [
-            scattered(part, labels, 1.0 / votes[labels], q)
-            for part, labels in zip(members, labelsets)
+            scattered(member._parts(x, given), labels, 1.0 / votes[labels], q)
+            for member, labels in zip(self.estimators_, labelsets)
         ]
-        soft = self.voting == "soft"
-        scales = tuple(
-            common_scale([part.scales[l] for part in placed], MEAN_OF_MEMBERS)
-            if soft
-            else MEAN_OF_MEMBERS
-            for l in range(q)
-        )
-        return added(placed, scales)
+        scales = [MEAN_OF_MEMBERS] * q
+        if self.voting_ == "soft":
+            every = zip(*(part.scales for part in placed))
+            scales = [common_scale(scales, MEAN_OF_MEMBERS) for scales in every]
+        return added(placed, tuple(scales))
 
 
 class EnsembleClassifier(VotingClassifier):
-    """The mean over learners that are each trained on a sample of the instances.
+    """Base class of means over learners that are each trained on a sample of the instances.
 
-    Hook: ``_member(seed)`` gives a learner that has not been fitted.
+    Hook: ``_member(seed)`` returns an unfitted learner.
     """
 
     _fitted: ClassVar[Declared] = {"estimators_": values("n_models")}
@@ -93,15 +89,13 @@ class EnsembleClassifier(VotingClassifier):
         def fit(seed: int) -> TransformationClassifier:
             rng = np.random.RandomState(seed)
             rows = rng.randint(n, size=size) if self.bootstrap else rng.permutation(n)[:size]
-            rows.sort()  # so that a full sample is the training set itself
+            rows.sort()  # a full sample is then the training set itself
             (inner,) = draw_seeds(rng, 1)
             part = rows_of_params(X, params, rows)
             return self._member(inner)._fit_inside(X[rows], Y[rows], self, **part)
 
-        seeds = draw_seeds(check_random_state(self.random_state), self.n_estimators)
-        self.estimators_ = in_parallel(
-            fit, ((seed,) for seed in seeds), n_jobs=self.n_jobs, verbose=self.verbose
-        )
+        seeds = zip(draw_seeds(check_random_state(self.random_state), self.n_estimators))
+        self.estimators_ = in_parallel(fit, seeds, n_jobs=self.n_jobs, verbose=self.verbose)
 
     def _parts(self, x: Any, given: Given) -> Parts:
         every = np.arange(self.n_labels_)

@@ -19,15 +19,14 @@ class EnsembleOfChains(EnsembleClassifier):
     n_estimators : int, default=10
         Number of chains.
     max_samples : float, default=0.67
-        Share of the instances that a chain is trained on.
+        Fraction of the instances to train each chain on.
     bootstrap : bool, default=False
-        Whether the instances are drawn with replacement.
+        Whether to draw the instances with replacement.
     voting : {"soft", "hard"}, default="soft"
         "soft": the score is the mean of the chains' scores, probabilities or decision values.
         "hard": the share of chains that predict the label, a probability with a cut at 0.5.
-    cv : int, cross-validation splitter, iterable or None, default=None
-    chain_method : str or list of str, default="predict"
-        These two as in :class:`ClassifierChain`.
+    cv, chain_method :
+        As in :class:`ClassifierChain`, with its defaults.
     random_state : int, RandomState instance or None, default=None
         For orders, samples, and every ``random_state`` of the base estimator.
     n_jobs : int, default=None
@@ -44,17 +43,16 @@ class EnsembleOfChains(EnsembleClassifier):
     -----
     The paper adds up the chains' 0/1 predictions, which is ``voting="hard"``, and tunes the cut
     to the training set's label cardinality; for that, wrap the learner in
-    ``ThresholdClassifier(..., "cardinality")``. The default is "soft": ten votes leave many ties,
-    and a tie counts against a ranking. With logistic regression on the hold-outs of emotions,
+    ``ThresholdClassifier(..., "cardinality")``. The default is "soft" because ten votes leave many
+    ties, and ties count against a ranking. With logistic regression on the hold-outs of emotions,
     scene and yeast the ranking loss is 0.167, 0.096 and 0.186 ("soft"), 0.245, 0.182 and 0.268
-    ("hard"). Where labels are rare, a sample may miss some of them, and ``max_samples=1.0`` does
-    better.
+    ("hard"). If labels are rare, samples may miss some, and ``max_samples=1.0`` does better.
 
     References
     ----------
     J. Read, B. Pfahringer, G. Holmes, E. Frank. Classifier chains for multi-label
-    classification. Machine Learning 85(3), 2011. The samples of 67% are those of its first
-    version, ECML PKDD 2009.
+    classification. Machine Learning 85(3), 2011. Samples of 67% are from its first version,
+    ECML PKDD 2009.
 
     Examples
     --------

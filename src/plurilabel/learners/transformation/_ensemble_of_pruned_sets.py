@@ -10,7 +10,7 @@ from plurilabel.learners.transformation._pruned_sets import PRUNING, PrunedSets
 
 
 class EnsembleOfPrunedSets(EnsembleClassifier):
-    """Pruned sets, each trained on a sample of the instances; together they form new label sets.
+    """Pruned sets, each trained on a sample of the instances; their votes can form new label sets.
 
     Parameters
     ----------
@@ -18,14 +18,12 @@ class EnsembleOfPrunedSets(EnsembleClassifier):
         Multi-class, with ``predict_proba`` or ``decision_function``.
     n_estimators : int, default=10
         Number of models.
-    pruning_threshold : int, default=1
-    reintroduce : {"a", "b", None}, default="a"
-    limit : int, default=2
-        These three as in :class:`PrunedSets`.
+    pruning_threshold, reintroduce, limit :
+        As in :class:`PrunedSets`, with its defaults.
     max_samples : float, default=0.63
-        Share of the instances that a model is trained on.
+        Fraction of the instances to train each model on.
     bootstrap : bool, default=False
-        Whether the instances are drawn with replacement.
+        Whether to draw the instances with replacement.
     voting : {"hard", "soft"}, default="hard"
         "hard", as in the paper: the share of models whose label set has the label, a
         probability with a cut at 0.5. "soft": the mean of the models' scores.

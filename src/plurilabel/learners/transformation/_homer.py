@@ -16,13 +16,7 @@ from plurilabel._core.compat import Interval, StrOptions, rows_of_params
 from plurilabel._core.explanation.contributions import Given, Parts, constant_parts, side_by_side
 from plurilabel._core.explanation.models import learner_parts
 from plurilabel._core.fitted import Declared, count, lists_of_places, values
-from plurilabel.learners.transformation._base_models import (
-    MANY_MODELS,
-    Params,
-    constant_score,
-    counted_instances,
-    in_parallel,
-)
+from plurilabel.learners.transformation import _base_models as base
 from plurilabel.learners.transformation._binary_relevance import BinaryRelevance
 from plurilabel.learners.transformation._partition import partition_labels
 from plurilabel.learners.transformation._transformation_classifier import TransformationClassifier
@@ -30,24 +24,23 @@ from plurilabel.metrics import label_scores
 
 
 class HOMER(TransformationClassifier):
-    """A tree of labels: each node learns which of its few children have labels to predict.
+    """A tree of labels: each node learns which of its children contain labels of the instance.
 
-    The root holds all labels. A node's labels are divided into ``branching_factor`` parts of even
-    size, of labels that occur together; the children are these parts, down to single labels.
-    A node learns which of its children have a label of the instance: the root from all instances,
-    those without labels included, and the others from the instances that have one of their
-    labels. An instance goes down to the predicted children, and the labels that it reaches are
-    its labels. Each model is small and balanced, and few are evaluated.
+    The root holds all labels. The labels of a node are divided into ``branching_factor`` children
+    of even size, such that labels that occur together stay together, down to single labels. The
+    root is trained on all instances, every other node on the instances that have one of its
+    labels. An instance descends to the predicted children, and the single labels that it reaches
+    are predicted. Each model is small and balanced, and few are evaluated.
 
     Parameters
     ----------
     estimator : classifier
-        A learner of this library, trained at each node; or any other classifier, which is then
-        wrapped in :class:`BinaryRelevance`.
+        Trained at each node: a learner of this library, or any other classifier, which is wrapped
+        in :class:`BinaryRelevance`.
     branching_factor : int, default=3
-        At least 2.
+        Number of children of a node, at least 2.
     clustering : {"co-occurrence", "random"}, default="co-occurrence"
-        How labels are divided: by :func:`partition_labels`, or at random.
+        How to divide labels: by :func:`partition_labels`, or at random.
     random_state : int, RandomState instance or None, default=None
         For the clustering.
     n_jobs : int, default=None
@@ -60,19 +53,19 @@ class HOMER(TransformationClassifier):
     node_labels_ : list of ndarray
         The labels of each node; node 0 is the root.
     node_children_ : list of list of int
-        The numbers of each node's children; a node without children is a single label.
+        The children of each node; a node without children is a single label.
     estimators_ : list of fitted learners
-        Of each node with children, to predict which of them have labels. None for the other
-        nodes, and where no training instance has a label of the node.
+        The learner of each node. None for single labels, and for nodes whose labels no training
+        instance has.
     n_samples_fit_ : int
-        Number of training instances.
+        Number of training instances, or their total weight.
     label_names_ : ndarray of shape (q,)
 
     Notes
     -----
-    The paper predicts label sets and gives no scores. Here the score of a label is the lowest
-    score on its path, which is above the cut exactly where every node on it scores the next one
-    above the cut: the paper's prediction. It is only a bound on the label's probability.
+    The paper predicts label sets without scores. Here the score of a label is the lowest score on
+    its path: it is above the cut exactly for the labels that the paper predicts, but it is only a
+    bound on the label's probability.
 
     ``predict`` evaluates a node only for the instances that reach it: with ``c`` labels per
     instance about ``c * branching_factor * log(q)`` models instead of q. Scores need all nodes.
@@ -97,7 +90,7 @@ class HOMER(TransformationClassifier):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **MANY_MODELS,
+        **base.MANY_MODELS,
         "branching_factor": [Interval(Integral, 2, None, closed="left")],
         "clustering": [StrOptions({"co-occurrence", "random"})],
         "random_state": ["random_state"],
@@ -127,20 +120,20 @@ class HOMER(TransformationClassifier):
         self.verbose = verbose
 
     def _fit(self, X: Any, Y: LabelMatrix, **params: Any) -> None:
-        self.n_samples_fit_ = counted_instances(X, params)
+        self.n_samples_fit_ = base.counted_instances(X, params)
         self.node_labels_: list[NDArray[np.intp]] = []
         self.node_children_: list[list[int]] = []
         rng = check_random_state(self.random_state)
         self._grow(np.arange(Y.shape[1]), Y, rng, params.get("sample_weight"))
         jobs = ((node, X, Y, params) for node in range(len(self.node_labels_)))
-        self.estimators_ = in_parallel(
+        self.estimators_ = base.in_parallel(
             self._fit_node, jobs, n_jobs=self.n_jobs, verbose=self.verbose
         )
 
     def _grow(
         self, labels: NDArray[np.intp], Y: LabelMatrix, rng: np.random.RandomState, weights: Any
     ) -> int:
-        """Add a node with these labels, and those below it down to single labels; its number."""
+        """Add a node with these labels and the nodes below it; return its number."""
         node = len(self.node_labels_)
         self.node_labels_.append(labels)
         self.node_children_.append([])
@@ -159,7 +152,7 @@ class HOMER(TransformationClassifier):
             return [*map(np.sort, np.array_split(rng.permutation(q), self.branching_factor))]
         return partition_labels(Y, self.branching_factor, random_state=rng, sample_weight=weights)
 
-    def _fit_node(self, node: int, X: Any, Y: LabelMatrix, params: Params) -> Any:
+    def _fit_node(self, node: int, X: Any, Y: LabelMatrix, params: base.Params) -> Any:
         children = self.node_children_[node]
         if not children:
             return None
@@ -172,7 +165,7 @@ class HOMER(TransformationClassifier):
             X, meta, params = X[rows], meta[rows], rows_of_params(X, params, rows)
         ours = isinstance(self.estimator, MultiLabelClassifier)
         learner = clone(self.estimator) if ours else BinaryRelevance(self.estimator)
-        if isinstance(learner, TransformationClassifier):  # whose X is as checked as ours
+        if isinstance(learner, TransformationClassifier):  # X was validated for the same estimator
             return learner._fit_inside(X, meta.astype(np.int8), **params)
         return learner.fit(X, meta, **params)
 
@@ -183,7 +176,7 @@ class HOMER(TransformationClassifier):
         return self._descend(X, stop_at=self._cut) > self._cut
 
     def _descend(self, X: Any, stop_at: float) -> NDArray[np.float64]:
-        """The lowest score on the path to each label; minus infinity below a stop."""
+        """The lowest score on the path to each label; paths end at scores up to ``stop_at``."""
         n = X.shape[0]
         scores = np.full((n, self.n_labels_), -np.inf)
         waiting = [(0, np.arange(n), np.full(n, np.inf))]  # node, rows at it, lowest so far
@@ -200,7 +193,7 @@ class HOMER(TransformationClassifier):
         return scores
 
     def _parts(self, x: Any, given: Given) -> Parts:
-        """Explain each label by the node with the lowest score on its path, which decides it."""
+        """Explain each label by the node with the lowest score on its path."""
         found: list[Any] = [None] * self.n_labels_
         waiting: list[tuple[int, float, Any]] = [(0, np.inf, None)]
         while waiting:
@@ -223,7 +216,7 @@ class HOMER(TransformationClassifier):
     def _node_scores(self, node: int, X: Any) -> NDArray[np.floating]:
         children, learner = self.node_children_[node], self.estimators_[node]
         if learner is None:
-            absent = constant_score(False, self.n_samples_fit_, self._score_method())
+            absent = base.constant_score(False, self.n_samples_fit_, self._score_method())
             return np.full((X.shape[0], len(children)), absent)
         if isinstance(learner, TransformationClassifier):
             return learner._scores(X)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import nullcontext
 from typing import Any, ClassVar
 
 import numpy as np
@@ -26,17 +25,12 @@ from plurilabel._core.explanation.contributions import (
 from plurilabel._core.explanation.models import class_parts
 from plurilabel._core.fitted import Declared, count, labels, parameter
 from plurilabel._core.limits import check_size
-from plurilabel.learners.transformation._base_models import (
-    ONE_MODEL,
-    Params,
-    constant_score,
-    counted_instances,
-)
+from plurilabel.learners.transformation import _base_models as base
 from plurilabel.learners.transformation._transformation_classifier import TransformationClassifier
 
-# what is explained where probabilities of label sets cannot be added up part by part
+# the scale of explanations where probabilities of label sets cannot be summed part by part
 AGAINST = "the score of the best label set with the label, less that of the best without it"
-# decision value of a label that is in the first of the best sets but not in all of them
+# decision value of a label of the predicted set if a set without it has the same score
 TIED = float(np.finfo(np.float64).tiny)
 
 
@@ -48,35 +42,34 @@ class LabelPowerset(TransformationClassifier):
     estimator : classifier
         Multi-class, with ``predict_proba`` or ``decision_function``.
     decision : {"joint", "marginal"}, default="joint"
-        What is predicted if the base estimator gives probabilities. "joint": the most probable
-        label set, which is one of those seen in training; best for subset accuracy. "marginal":
-        the labels with a probability above 0.5; best for Hamming loss.
+        What to predict from probabilities. "joint": the most probable of the label sets seen in
+        training, best for subset accuracy. "marginal": the labels with a probability above 0.5,
+        best for Hamming loss.
 
     Attributes
     ----------
     sets_ : csr_array of shape (c, q)
-        The label sets that are classes.
-    estimator_ : fitted clone of ``estimator``
-        Of the classes 0 to c - 1; None if there is only one.
+        The label set of each class.
+    estimator_ : fitted clone of ``estimator``, or None
+        None if there is only one class.
     n_samples_fit_ : int
-        Number of training instances, or what they weigh together.
+        Number of training instances, or their total weight.
     label_names_ : ndarray of shape (q,)
 
     Notes
     -----
-    A model of c classes, with weights (c, d) and targets or scores (n, c), needs about 8 c (n + d)
-    bytes; a fit that needs more than 4 GB is refused (see :doc:`/guides/large-label-spaces`).
+    A model of c classes needs about 8 c (n + d) bytes for its coefficients and scores; a fit that
+    needs more than 4 GB is refused (see :doc:`/guides/large-label-spaces`).
 
-    The probability of a label is the sum of those of the sets with it. With ``decision="joint"``
-    the predicted set need not be the labels with probabilities above 0.5. The decision value of a
-    label is the best decision value of a set with it, less the best of a set without it; it is
-    positive for the labels of the predicted set, and only for those.
+    The probability of a label is the sum over the sets that contain it. With ``decision="joint"``
+    the predicted set may differ from the labels with probabilities above 0.5. The decision value
+    of a label is the best decision value of a set with it, less the best of a set without it: it
+    is positive for the labels of the predicted set, and only for those.
 
-    The predicted set is the one with the highest score, of equal ones the first in ``sets_``. The
-    base estimator's own ``predict`` is not used, and may differ: that of ``SVC`` counts the votes
-    of pairs of classes and takes the first class in a tie, which its scores would break (with
-    ``break_ties=True`` it is the same as here). Subset accuracy of a linear SVC on emotions and
-    scene is 0.297 and 0.651 by scores, 0.277 and 0.648 by votes.
+    The predicted set is the one with the highest score; ties go to the first in ``sets_``. The
+    base estimator's own ``predict`` may differ: that of ``SVC`` counts votes of pairs of classes
+    and breaks ties by order, not by score, unless ``break_ties=True``. Subset accuracy of a linear
+    SVC on emotions and scene is 0.297 and 0.651 by scores, 0.277 and 0.648 by votes.
 
     References
     ----------
@@ -100,7 +93,7 @@ class LabelPowerset(TransformationClassifier):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **ONE_MODEL,
+        **base.ONE_MODEL,
         "decision": [StrOptions({"joint", "marginal"})],
     }
     _fitted: ClassVar[Declared] = {
@@ -114,20 +107,23 @@ class LabelPowerset(TransformationClassifier):
         self.decision = decision
 
     def _fit(self, X: Any, Y: LabelMatrix, **params: Any) -> None:
-        self.n_samples_fit_ = counted_instances(X, params)
+        self.n_samples_fit_ = base.counted_instances(X, params)
         self._fit_classes(X, *distinct_sets(Y), params)
 
     def _fit_classes(
-        self, X: Any, sets: sparse.csr_array, classes: NDArray[np.intp], params: Params
+        self, X: Any, sets: sparse.csr_array, classes: NDArray[np.intp], params: base.Params
     ) -> None:
         c, (n, d) = sets.shape[0], X.shape
         instead = "PrunedSets with a higher pruning_threshold, HOMER, or BinaryRelevance"
-        # the weights of a linear model, and its targets or scores; trees have as much in leaves
+        # coefficients and targets of a linear model; leaves of trees take about as much
         check_size(self, f"{c:,} label sets", memory=8.0 * c * (n + d), instead=instead)
-        self.sets_, self.decision_ = sets, self.decision
-        several = sets.shape[0] > 1
-        with _many_classes(sets.shape[0], len(classes)):
-            self.estimator_ = clone(self.estimator).fit(X, classes, **params) if several else None
+        self.sets_, self.decision_, self.estimator_ = sets, self.decision, None
+        if c > 1:
+            # catch_warnings is not thread-safe: only where scikit-learn would suspect regression
+            with warnings.catch_warnings() if 2 * c > n else nullcontext():
+                if 2 * c > n:
+                    warnings.filterwarnings("ignore", "The number of unique classes is greater")
+                self.estimator_ = clone(self.estimator).fit(X, classes, **params)
 
     def _set_scores(self, X: Any) -> NDArray[np.floating]:
         """Score of each label set, shape (n, c)."""
@@ -136,7 +132,7 @@ class LabelPowerset(TransformationClassifier):
             return np.ones((X.shape[0], 1))
         method = self._score_method()
         scores = np.asarray(getattr(self.estimator_, method)(X))
-        if scores.ndim == 1:  # two classes, positive for the second
+        if scores.ndim == 1:  # two classes
             scores = np.column_stack([-scores, scores])
         if scores.shape[1] != c:
             raise ValueError(
@@ -149,11 +145,11 @@ class LabelPowerset(TransformationClassifier):
     def _scores(self, X: Any) -> NDArray[np.floating]:
         scores = self._set_scores(X)
         if self._score_method() == "predict_proba":
-            # the class probabilities add up to one only up to rounding
+            # class probabilities may sum to slightly more than one
             return np.clip(scores @ self.sets_.astype(scores.dtype), 0.0, 1.0)
         margins = set_margins(scores, self.sets_, self.n_samples_fit_)
         tied = np.flatnonzero((margins == 0).any(axis=1))
-        if len(tied):  # the labels of the first of the best sets are above the cut, if only just
+        if len(tied):  # lift the labels of the predicted set just above the cut
             has = self.sets_[scores[tied].argmax(axis=1)].toarray() == 1
             margins[tied] = np.where(has & (margins[tied] == 0), TIED, margins[tied])
         return margins
@@ -190,8 +186,8 @@ def best_set_parts(
 ) -> Parts:
     """For each label the parts of the best set with it, less those of the best set without.
 
-    ``fit`` (c,) are the scores of the sets (c, q), ``scores`` (q,) those of the labels: a label
-    that all sets have, or none, has nothing to compare. ``scale`` names the differences.
+    ``fit`` (c,) are the scores of the ``sets`` (c, q). Labels that all or no sets have keep their
+    ``scores`` (q,). ``scale`` is the scale of the differences.
     """
     c, q = sets.shape
     has = sets > 0
@@ -203,27 +199,15 @@ def best_set_parts(
     return found.mapped(M, scale).fixed(constant, scores)
 
 
-@contextmanager
-def _many_classes(c: int, n: int) -> Iterator[None]:
-    """No warning of scikit-learn's that c classes of n instances may be a regression problem."""
-    if 2 * c <= n:
-        yield
-        return
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "The number of unique classes is greater than 50%")
-        yield
-
-
 def distinct_sets(Y: LabelMatrix) -> tuple[sparse.csr_array, NDArray[np.intp]]:
-    """The distinct rows of Y, in the order of their 0/1 rows, and which of them each row is."""
+    """The distinct rows of Y in lexicographic order, and the index of each row of Y in them."""
     q = Y.shape[1]
-    if q <= 62:  # a set is a number
+    if q <= 62:  # encode each set as an integer
         codes = dense(Y) @ (np.int64(1) << np.arange(q - 1, -1, -1, dtype=np.int64))
         _, first, classes = np.unique(codes, return_index=True, return_inverse=True)
         return sparse.csr_array(Y[first]), classes.ravel()
     csr = sparse.csr_array(Y)
-    # the later of two 0/1 rows has a 1 at the first place where they differ; negated column
-    # numbers compare in the same way
+    # tuples of negated column numbers compare as the 0/1 rows do
     keys = [tuple(-row) for row in np.split(csr.indices, csr.indptr[1:-1])]
     number = {key: c for c, key in enumerate(sorted(set(keys)))}
     classes = np.fromiter((number[key] for key in keys), dtype=np.intp, count=len(keys))
@@ -236,8 +220,8 @@ def set_margins(
 ) -> NDArray[np.float64]:
     """For each label the best score of a set with it, less the best of a set without it.
 
-    Positive for the labels of the best set, and only for those. A label that is in all sets, or
-    in none, has the score of a constant label after n training instances.
+    Positive for the labels of the best set, and only for those. A label that all or no sets have
+    gets the score of a constant label after n training instances.
     """
     members = sparse.csc_array(sets)
     c, q = members.shape
@@ -247,9 +231,9 @@ def set_margins(
     for l in range(q):
         has = members.indices[members.indptr[l] : members.indptr[l + 1]]
         if len(has) in (0, c):
-            margins[:, l] = constant_score(len(has) > 0, n, "decision_function")
+            margins[:, l] = base.constant_score(len(has) > 0, n, "decision_function")
             continue
-        # a set without l is the best of all, except where the best of all has l
+        # the best set without l is the best of all, except in rows whose best set has l
         without = top.copy()
         rows = in_best.indices[in_best.indptr[l] : in_best.indptr[l + 1]]
         lacks = np.ones(c, dtype=bool)

@@ -15,19 +15,10 @@ from plurilabel._core.compat import StrOptions, rows_of_params
 from plurilabel._core.explanation.contributions import SCORE, Given, Parts, added, constant_parts
 from plurilabel._core.fitted import Declared, parameter, places, values
 from plurilabel._core.limits import check_size
-from plurilabel.learners.transformation._base_models import (
-    MANY_MODELS,
-    binary_scores,
-    explain_binary,
-    explain_each,
-    fit_binary,
-    fit_each,
-    in_parallel,
-    score_each,
-)
+from plurilabel.learners.transformation import _base_models as base
 from plurilabel.learners.transformation._transformation_classifier import TransformationClassifier
 
-# what is explained where votes are counted, which no single feature changes
+# scales of explanations where the score counts votes, which no single feature changes
 SOFT_VOTES = "the votes, if each model divided its own by its probabilities"
 SUM_OF_MARGINS = "the margins of all models about the label"
 
@@ -35,21 +26,21 @@ SUM_OF_MARGINS = "the margins of all models about the label"
 class CalibratedLabelRanking(TransformationClassifier):
     """A model for each pair of labels votes for one of them; a virtual label makes the cut.
 
-    The model of labels j < k is trained on the instances that have one of them and not the
-    other. The virtual label V stands between the labels of an instance and the others, so that
-    its q models are those of binary relevance. Each model gives one vote; the labels with more
-    votes than V are predicted.
+    The model of labels j < k is trained on the instances that have exactly one of them. The
+    virtual label V ranks between the labels that an instance has and those it lacks, so that its
+    q models are those of binary relevance. Each model casts one vote; the labels with more votes
+    than V are predicted.
 
     Parameters
     ----------
     estimator : classifier
         With ``predict_proba`` or ``decision_function``.
     voting : {"hard", "soft"}, default="hard"
-        "hard", as in the paper: a model gives its vote to one label. "soft": it divides the vote
-        by its probabilities; needs ``predict_proba``.
+        "hard", as in the paper: a model votes for one label. "soft": it divides its vote by its
+        probabilities; needs ``predict_proba``.
     quick : bool, default=True
-        Whether ``predict`` evaluates only the pairs that can still change the prediction; see the
-        notes. With soft votes, all pairs vote.
+        Whether ``predict`` with hard votes evaluates only the pairs that can still change the
+        prediction; see the notes.
     n_jobs : int, default=None
         Number of threads that train and evaluate models. The result does not depend on it.
     verbose : int, default=0
@@ -58,33 +49,33 @@ class CalibratedLabelRanking(TransformationClassifier):
     Attributes
     ----------
     estimators_ : list of q (q - 1) / 2 fitted models
-        Of the pairs of labels. None for two labels that are always together: each gets half a
+        The models of the pairs. None for two labels that always occur together: each gets half a
         vote.
     pairs_ : ndarray of shape (q (q - 1) / 2, 2)
         The labels j < k of each pair.
     relevance_estimators_ : list of q fitted models
-        Of each label and the virtual one.
+        The models of each label against the virtual one.
     voting_ : str
         The ``voting`` of ``fit``.
     label_names_ : ndarray of shape (q,)
 
     Notes
     -----
-    There are q (q + 1) / 2 models: more than 100,000, from 447 labels on, are refused (see
-    :doc:`/guides/large-label-spaces`).
+    There are q (q + 1) / 2 models; more than 100,000, that is 447 labels or more, are refused
+    (see :doc:`/guides/large-label-spaces`).
 
-    ``decision_function`` is the votes of a label less those of V, so that the cut is 0; the votes
-    themselves are in :meth:`votes`. A label with as many votes as V is not predicted, as in the
-    review.
+    ``decision_function`` is the number of votes of a label less those of V, so that the cut is 0;
+    :meth:`votes` returns the votes themselves. A label with as many votes as V is not predicted,
+    as in the review.
 
     Quick voting follows Loza Mencía et al.: labels meet the opponents that have lost least, and
-    a label is settled as soon as its losses reach those of V. Three things differ. V, whose models
-    are all needed in the paper, too, is evaluated first. A label that can no longer lose as much
-    as V is settled, too. And all instances are evaluated at the same time, each open label meeting
-    one opponent, then two, four and so on, so that a model scores many instances at a time.
+    a label is settled as soon as its losses reach those of V. There are three differences: all
+    models of V are evaluated first; a label is also settled once it can no longer lose as much as
+    V; and all instances are evaluated together, each open label meeting one opponent, then two,
+    four and so on, so that a model scores many instances at a time.
 
-    That pays off for slow models: kernel SVMs on scene and medical need 0.54 and 0.39 of
-    the time of all votes, linear ones 1.3 and 1.9 times as much; ``quick=False`` is for those.
+    This pays off for slow models: kernel SVMs on scene and medical take 0.54 and 0.39 of the time
+    of a full vote, linear models 1.3 and 1.9 times as long. Use ``quick=False`` for the latter.
 
     References
     ----------
@@ -112,7 +103,7 @@ class CalibratedLabelRanking(TransformationClassifier):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **MANY_MODELS,
+        **base.MANY_MODELS,
         "voting": [StrOptions({"hard", "soft"})],
         "quick": ["boolean"],
     }
@@ -149,7 +140,7 @@ class CalibratedLabelRanking(TransformationClassifier):
         return self._votes(self._validate_predict(X))
 
     def count_asked(self, X: ArrayLike) -> NDArray[np.int64]:
-        """How many of the q (q + 1) / 2 models quick voting evaluates for each instance.
+        """Number of the q (q + 1) / 2 models that quick voting evaluates for each instance.
 
         Returns
         -------
@@ -174,11 +165,13 @@ class CalibratedLabelRanking(TransformationClassifier):
             if len(rows) == 0:
                 return None
             y = np.isin(rows, members[j], assume_unique=True).astype(np.int64)
-            return fit_binary(self.estimator, X[rows], y, rows_of_params(X, params, rows))
+            return base.fit_binary(self.estimator, X[rows], y, rows_of_params(X, params, rows))
 
-        self.relevance_estimators_ = fit_each(self.estimator, X, Y, params, n_jobs=jobs)
+        self.relevance_estimators_ = base.fit_each(self.estimator, X, Y, params, n_jobs=jobs)
         self.pairs_ = np.column_stack(np.triu_indices(Y.shape[1], k=1))
-        self.estimators_ = in_parallel(fit, self.pairs_.tolist(), n_jobs=jobs, verbose=verbose)
+        self.estimators_ = base.in_parallel(
+            fit, self.pairs_.tolist(), n_jobs=jobs, verbose=verbose
+        )
 
     def _score_method(self) -> str:
         return "decision_function"
@@ -189,9 +182,9 @@ class CalibratedLabelRanking(TransformationClassifier):
 
     def _parts(self, x: Any, given: Given) -> Parts:
         q, method = self.n_labels_, self._base_method()
-        relevance = explain_each(self.relevance_estimators_, x, method, given)
-        # each model divides a vote between two labels, or between a label and the virtual one,
-        # whose votes count against all; margins speak for one label and against the other
+        relevance = base.explain_each(self.relevance_estimators_, x, method, given)
+        # A model divides its vote between two labels, or between a label and V, whose votes count
+        # against all labels. A margin speaks for one label and against the other.
         pairs = [self._pair_parts(model, x, given) for model in self.estimators_]
         scales = {*relevance.scales, *(pair.scales[0] for pair in pairs if pair is not None)}
         shares = scales <= {SCORE} and method == "predict_proba"
@@ -208,7 +201,7 @@ class CalibratedLabelRanking(TransformationClassifier):
         return added(found, (scale,) * q)
 
     def _pair_parts(self, model: Any, x: Any, given: Given) -> Parts | None:
-        return None if model is None else explain_binary(model, x, self._base_method(), given)
+        return None if model is None else base.explain_binary(model, x, self._base_method(), given)
 
     def _predict(self, X: Any) -> NDArray[np.bool_]:
         if self.quick_ and self.voting_ == "hard":
@@ -220,7 +213,7 @@ class CalibratedLabelRanking(TransformationClassifier):
         zeta = np.column_stack([relevance, (1 - relevance).sum(axis=1)])
         jobs = ((model, X) for model in self.estimators_)
         for (j, k), share in zip(
-            self.pairs_, in_parallel(self._pair_vote, jobs, n_jobs=self.n_jobs)
+            self.pairs_, base.in_parallel(self._pair_vote, jobs, n_jobs=self.n_jobs)
         ):
             zeta[:, j] += share
             zeta[:, k] += 1 - share
@@ -237,20 +230,20 @@ class CalibratedLabelRanking(TransformationClassifier):
 
     def _relevance_votes(self, X: Any) -> NDArray[np.float64]:
         models, method = self.relevance_estimators_, self._base_method()
-        return self._as_votes(score_each(models, X, method, n_jobs=self.n_jobs))
+        return self._as_votes(base.score_each(models, X, method, n_jobs=self.n_jobs))
 
     def _pair_vote(self, model: Any, X: Any) -> NDArray[np.float64]:
-        """The share of the vote that the first label of the pair gets."""
+        """The share of the vote for the first label of the pair."""
         if model is None:
             return np.full(X.shape[0], 0.5)
-        return self._as_votes(binary_scores(model, X, self._base_method()))
+        return self._as_votes(base.binary_scores(model, X, self._base_method()))
 
     def _as_votes(self, scores: NDArray[np.floating]) -> NDArray[np.float64]:
         votes = scores if self.voting_ == "soft" else scores > CUTS[self._base_method()]
         return votes.astype(np.float64)
 
 
-# ``ask(j, k, rows)``: the share of the vote, 0 to 1, that label j gets against label k > j
+# ``ask(j, k, rows)``: the share of the vote, 0 to 1, for label j against label k > j
 Ask = Callable[[int, int, NDArray[np.intp]], NDArray[np.float64]]
 
 
@@ -259,8 +252,8 @@ def quick_sets(
 ) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
     """Labels (n, q) with more votes than the virtual label, and pairs evaluated (n,).
 
-    ``votes`` (n, q) are those of each label against the virtual one, 1 if it wins. A block of n
-    instances has n q^2 meetings, of which about ``at_once`` are kept in memory.
+    ``votes`` (n, q) are those of each label against the virtual one. Blocks of instances have
+    about ``at_once`` pairs, q^2 per instance.
     """
     n, q = votes.shape
     sets, asked = np.zeros((n, q), dtype=bool), np.zeros(n, dtype=np.int64)
@@ -278,14 +271,14 @@ def _block(
     known = np.broadcast_to(np.eye(q, dtype=bool), (n, q, q)).copy()
     many = 1
     while True:
-        # A label is in if it loses less than the virtual one: settled when it has lost as much
-        # already, or cannot lose as much any more.
+        # A label is predicted if it loses less than the virtual one: it is settled when it has
+        # lost as much already, or can no longer do so.
         open_ = (lost < limit) & (lost + q - known.sum(axis=2) >= limit)
         if not open_.any():
             return lost < limit, (known.sum(axis=(1, 2)) - q) // 2
         i, l = np.nonzero(open_)
         # Each open label meets the opponents that have lost least, the most likely to beat it:
-        # one in the first round, then twice as many each time, so that rounds are few.
+        # one in the first round, then twice as many each round.
         rivals = np.where(known[i, l], np.inf, lost[i])
         opponent = np.argsort(rivals, axis=1, kind="stable")[:, :many]
         new = np.isfinite(np.take_along_axis(rivals, opponent, axis=1))

@@ -15,16 +15,7 @@ from plurilabel._core.blocks import dense, row_blocks
 from plurilabel._core.compat import Interval, StrOptions, rows_of_params
 from plurilabel._core.explanation.contributions import SCORE, Given, Parts
 from plurilabel._core.fitted import Declared, count, labels, numbers, parameter, values
-from plurilabel.learners.transformation._base_models import (
-    MANY_MODELS,
-    counted_instances,
-    draw_seeds,
-    explain_each,
-    fit_binary,
-    in_parallel,
-    score_each,
-    seeded,
-)
+from plurilabel.learners.transformation import _base_models as base
 from plurilabel.learners.transformation._label_powerset import (
     best_set_parts,
     distinct_sets,
@@ -32,20 +23,18 @@ from plurilabel.learners.transformation._label_powerset import (
 )
 from plurilabel.learners.transformation._transformation_classifier import TransformationClassifier
 
-ENTRIES = 2**24  # scores of bits, and of label sets, in memory at once: 128 megabytes
-MOST_LABELS = 15  # with more labels the search through all 2^q label sets is refused
-
-
-# what is explained where bits are cut or bounded before they are decoded
+ENTRIES = 2**24  # scores of bits, and of label sets, in memory at once: 128 MB
+MOST_LABELS = 15  # for a search through all 2^q label sets
+# the scale of explanations where bits are cut or clipped before decoding
 OF_BITS = "what the models of the bits weigh, added up by the code"
 
 
 class OutputCodes(TransformationClassifier):
     """Learn a redundant code of the label set, and correct the errors in its bits.
 
-    A label set y, as a row of q bits, is encoded as y G mod 2 with a 0/1 matrix G (q, m). A
-    binary model learns each bit. The predicted label set is the one whose code word fits the
-    models' predictions best.
+    A label set y, a row of q bits, is encoded as y G mod 2 with a 0/1 matrix G (q, m), and a
+    binary model learns each of the m bits. The label set whose code word fits the models'
+    predictions best is predicted.
 
     Parameters
     ----------
@@ -55,15 +44,15 @@ class OutputCodes(TransformationClassifier):
         "random": the labels themselves, then bits that are each the parity of ``weight`` random
         labels. "repetition": each label several times. Or the matrix G.
     n_bits : int, default=None
-        Bits m, None for 3 q; at least q. For "repetition" rounded up to a multiple of q.
+        Number of bits m, at least q; None for 3 q. "repetition" rounds up to a multiple of q.
     weight : int, default=3
-        Labels in a parity bit of the random code; all labels if there are fewer.
+        Number of labels in a parity bit of the random code; all labels if there are fewer.
     label_sets : {"seen", "all"}, default="seen"
-        Which label sets are candidates: those of the training set; or all, for up to 15 labels,
-        or for any number if no bit combines labels.
+        The candidates: the label sets of the training set, or all, for up to 15 labels, or for
+        any number if no bit combines labels.
     decoding : {"soft", "hard"}, default="soft"
         "soft": a bit counts by its log-odds or decision value. "hard": by its sign, so that the
-        nearest code word by Hamming distance wins.
+        nearest code word in Hamming distance wins.
     random_state : int, RandomState instance or None, default=None
         For the code, the samples, and every ``random_state`` of the base estimator.
     n_jobs : int, default=None
@@ -77,7 +66,7 @@ class OutputCodes(TransformationClassifier):
         The matrix G.
     estimators_ : list of m fitted models
     n_samples_fit_ : int
-        Number of training instances, or what they weigh together.
+        Number of training instances, or their total weight.
     sets_ : csr_array of shape (c, q), or None
         The candidates; None if each label is decoded by itself.
     label_names_ : ndarray of shape (q,)
@@ -85,16 +74,13 @@ class OutputCodes(TransformationClassifier):
     Notes
     -----
     The fit of a set is the sum over bits of the model's score, positive for 1, times +1 or -1 for
-    the bit of the code word. ``decision_function`` is, for each label, the best fit of a set with
-    it less the best fit of a set without it: positive for the labels of the best set. Where sets
-    fit equally well, only labels that they all have are predicted.
+    the bit of the code word. ``decision_function`` of a label is the best fit of a set with it
+    less the best fit of a set without it, which is positive for the labels of the best set. If
+    several sets fit best, only labels that they all have are predicted.
 
-    Memory holds the models, 3 q of them by default, the code in q m bytes, and blocks: neither the
-    code words of all candidates nor the fits of all instances are kept.
-
-    A bit that occurs a second time in the code is learned from a bootstrap sample: from the same
-    data a base estimator would learn the same model again. Log-odds are bounded by
-    log(2 n + 1), so that no single bit decides alone.
+    A bit that occurs again in the code is learned from a bootstrap sample, because the same data
+    would give the same model. Log-odds are clipped at log(2 n + 1), so that no single bit decides
+    alone.
 
     References
     ----------
@@ -116,7 +102,7 @@ class OutputCodes(TransformationClassifier):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **MANY_MODELS,
+        **base.MANY_MODELS,
         "code": [StrOptions({"random", "repetition"}), "array-like"],
         "n_bits": [None, Interval(Integral, 1, None, closed="left")],
         "weight": [Interval(Integral, 2, None, closed="left")],
@@ -160,21 +146,20 @@ class OutputCodes(TransformationClassifier):
         rng = check_random_state(self.random_state)
         self.code_ = self._make_code(q, rng)
         self.sets_ = self._candidates(Y)
-        self.n_samples_fit_, self.decoding_ = counted_instances(X, params), self.decoding
-        # where each bit occurs first
+        self.n_samples_fit_, self.decoding_ = base.counted_instances(X, params), self.decoding
         first = set(np.unique(self.code_, axis=1, return_index=True)[1].tolist())
 
         def fit(bit: int, seed: int) -> Any:
-            # int8 may overflow, but keeps the parity
+            # int8 may overflow, which keeps the parity
             y = (np.asarray(Y @ self.code_[:, bit]).ravel() % 2).astype(np.int64)
-            model = seeded(self.estimator, seed)
+            model = base.seeded(self.estimator, seed)
             if bit in first:
-                return fit_binary(model, X, y, params)
+                return base.fit_binary(model, X, y, params)
             rows = np.sort(np.random.RandomState(seed).randint(n, size=n))
-            return fit_binary(model, X[rows], y[rows], rows_of_params(X, params, rows))
+            return base.fit_binary(model, X[rows], y[rows], rows_of_params(X, params, rows))
 
-        jobs = enumerate(draw_seeds(rng, self.code_.shape[1]))
-        self.estimators_ = in_parallel(fit, jobs, n_jobs=self.n_jobs, verbose=self.verbose)
+        jobs = enumerate(base.draw_seeds(rng, self.code_.shape[1]))
+        self.estimators_ = base.in_parallel(fit, jobs, n_jobs=self.n_jobs, verbose=self.verbose)
 
     def _make_code(self, q: int, rng: np.random.RandomState) -> NDArray[np.int8]:
         if not isinstance(self.code, str):
@@ -197,7 +182,7 @@ class OutputCodes(TransformationClassifier):
             return None
         if q > MOST_LABELS:
             raise ValueError(
-                f"label_sets='all' looks at all 2**q label sets and takes at most {MOST_LABELS} "
+                f"label_sets='all' tries all 2**q label sets and takes at most {MOST_LABELS} "
                 f"labels if bits combine labels, got {q}"
             )
         return sparse.csr_array((np.arange(2**q)[:, None] >> np.arange(q) & 1).astype(np.int8))
@@ -220,9 +205,9 @@ class OutputCodes(TransformationClassifier):
         return scores
 
     def _parts(self, x: Any, given: Given) -> Parts:
-        found = explain_each(self.estimators_, x, self._base_method(), given)  # of the bits
+        found = base.explain_each(self.estimators_, x, self._base_method(), given)  # of the bits
         bits, scores = self._bit_scores(x)[0], self._scores(x)[0]
-        # hard or bounded bits are not what the parts of their models add up to
+        # the parts of a model do not sum to a bit that was cut or clipped
         exact = np.allclose(found.base + found.values.sum(axis=0), bits)
         scale = SCORE if exact else OF_BITS
         if self.sets_ is None:
@@ -234,7 +219,7 @@ class OutputCodes(TransformationClassifier):
 
     def _bit_scores(self, X: Any) -> NDArray[np.floating]:
         method = self._base_method()
-        scores = score_each(self.estimators_, X, method, n_jobs=self.n_jobs)
+        scores = base.score_each(self.estimators_, X, method, n_jobs=self.n_jobs)
         if self.decoding_ == "hard":
             return np.where(scores > CUTS[method], 1.0, -1.0)
         if method == "decision_function":

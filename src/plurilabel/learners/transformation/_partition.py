@@ -22,33 +22,31 @@ def partition_labels(
     random_state: Any = None,
     sample_weight: ArrayLike | None = None,
 ) -> list[NDArray[np.intp]]:
-    """Divide the labels into parts of even size in which labels occur together.
+    """Divide the labels into parts of even size, keeping labels that occur together.
 
-    Balanced k-means on the columns of Y: a label goes to the nearest centre whose part has room.
-    A part has at most q / n_clusters labels, rounded up; if a further label is nearer to the
-    centre of a full part than one of its labels, that one has to go elsewhere.
+    This is balanced k-means on the columns of Y: each label is assigned to the nearest centre
+    whose part has room. A part holds at most q / n_clusters labels, rounded up; a label that is
+    nearer to the centre of a full part than one of its labels displaces it.
 
     Parameters
     ----------
     Y : 0/1 matrix of shape (n, q), dense, sparse or a data frame
     n_clusters : int
-        At most as many as there are labels. Empty ones are left out of the result.
+        At most the number of labels. Empty clusters are left out of the result.
     max_iter : int, default=10
-        Rounds of assigning labels and moving centres, at most.
+        Maximum number of rounds.
     random_state : int, RandomState instance or None, default=None
         For the first centres, which are random labels.
     sample_weight : array-like of shape (n,), default=None
-        How often each instance counts.
 
     Returns
     -------
     list of ndarray
-        The labels of each part, in ascending order; the parts by their first labels.
+        The labels of each part, ascending; parts are ordered by their first label.
 
     Notes
     -----
-    All distances come from co-occurrence counts, so a round costs two products of Y with a
-    matrix of n_clusters columns; Y stays sparse.
+    A round costs two products of Y with a matrix of n_clusters columns; Y stays sparse.
 
     References
     ----------
@@ -69,7 +67,7 @@ def partition_labels(
         raise ValueError(f"n_clusters must be between 1 and the {q} labels, got {n_clusters}")
     if sample_weight is None:
         squares = np.asarray(W.sum(axis=0)).ravel()  # |w_l|^2 of a 0/1 column
-    else:  # an instance that counts w times adds w to every product of two columns
+    else:  # an instance of weight w adds w to every product of two columns
         weights = np.maximum(check_sample_weight(sample_weight, W, non_negative=False), 0.0)
         squares = np.asarray(weights @ W).ravel()
         W = sparse.diags_array(np.sqrt(weights)) @ W
@@ -90,11 +88,11 @@ def partition_labels(
 
 
 def _assign(distances: NDArray[np.float64], room: int) -> NDArray[np.intp]:
-    """Assign each label to the nearest centre that keeps it; a full part drops its farthest."""
+    """Assign each label to the nearest centre that keeps it; full parts drop their farthest."""
     q, k = distances.shape
     wishes = np.argsort(distances, axis=1, kind="stable")
     part, asked = np.full(q, -1), np.zeros(q, dtype=int)
-    kept: list[list[tuple[float, int]]] = [[] for _ in range(k)]  # heaps, the farthest on top
+    kept: list[list[tuple[float, int]]] = [[] for _ in range(k)]  # heaps, farthest on top
     looking = list(range(q - 1, -1, -1))
     while looking:
         l = looking.pop()

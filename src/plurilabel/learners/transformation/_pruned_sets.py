@@ -19,25 +19,24 @@ PRUNING: dict[str, list[Any]] = {
     "reintroduce": [StrOptions({"a", "b"}), None],
     "limit": [Interval(Integral, 0, None, closed="left")],
 }
-"""Parameters of the pruning, here and in the ensemble."""
+"""Parameters that pruned sets and their ensembles share."""
 
 
 class PrunedSets(LabelPowerset):
-    """A label powerset that leaves rare label sets out, and keeps what is frequent in them.
+    """A label powerset without rare label sets.
 
-    Label sets seen ``pruning_threshold`` times or less are pruned. An instance with such a set
-    is not lost: it comes back with subsets of its labels that are frequent as sets.
+    Label sets seen ``pruning_threshold`` times or less are pruned. Their instances are
+    reintroduced with subsets of their labels that are frequent label sets.
 
     Parameters
     ----------
     estimator : classifier
         Multi-class, with ``predict_proba`` or ``decision_function``.
     pruning_threshold : int, default=1
-        A label set must be seen more often than this to be a class (p); 0 is the label powerset.
+        Only label sets seen more often are classes (p); 0 gives the label powerset.
     reintroduce : {"a", "b", None}, default="a"
-        Which frequent, non-empty subsets come back. "a": the ``limit`` best, ranked by their
-        number of labels, then by their frequency. "b": all with more than ``limit`` labels. None:
-        none, the instances are lost.
+        Which frequent, non-empty subsets to use. "a": the ``limit`` best, ranked by number of
+        labels, then frequency. "b": all with more than ``limit`` labels. None: drop the instances.
     limit : int, default=2
         The b of the paper's strategies A_b and B_b.
     decision : {"joint", "marginal"}, default="joint"
@@ -50,12 +49,12 @@ class PrunedSets(LabelPowerset):
 
     Notes
     -----
-    An instance that comes back with several subsets is in the training set several times, with
-    the same sample weight each.
+    An instance with several frequent subsets is in the training set several times, each time with
+    its full sample weight.
 
-    With ``sample_weight``, a label set is seen as often as its instances weigh together, so that a
-    weight of 2 counts as two instances and one of 0 as none. ``pruning_threshold`` is on that
-    scale: weights that are normalised to a small sum prune everything, which is an error.
+    With ``sample_weight``, the count of a label set is the total weight of its instances.
+    ``pruning_threshold`` is on that scale: weights normalised to a small sum prune everything,
+    which is an error.
 
     References
     ----------
@@ -64,7 +63,7 @@ class PrunedSets(LabelPowerset):
 
     Examples
     --------
-    The set of both labels is seen only once: its instance is learned as one of each.
+    The set of both labels is seen only once, so its instance is learned with each label alone.
 
     >>> from sklearn.linear_model import LogisticRegression
     >>> from plurilabel import PrunedSets
@@ -99,8 +98,8 @@ class PrunedSets(LabelPowerset):
     def _fit(self, X: Any, Y: LabelMatrix, **params: Any) -> None:
         self.n_samples_fit_ = counted_instances(X, params)
         weights, how = params.get("sample_weight"), (self.reintroduce, self.limit)
-        pruned = prune(*distinct_sets(Y), self.pruning_threshold, *how, weights)
-        rows, sets, classes = pruned
+        seen = distinct_sets(Y)
+        rows, sets, classes = prune(*seen, self.pruning_threshold, *how, weights)
         if not np.array_equal(rows, np.arange(X.shape[0])):
             X, params = X[rows], rows_of_params(X, params, rows)
         self._fit_classes(X, sets, classes, params)
@@ -116,9 +115,7 @@ def prune(
 ) -> tuple[NDArray[np.intp], sparse.csr_array, NDArray[np.intp]]:
     """Rows, sets and classes of a training set without the sets seen ``threshold`` times or less.
 
-    An instance of a rare set comes back once for each frequent subset of its set: with strategy
-    "a" for the ``limit`` best ones, largest first, then most frequent; with "b" for all that have
-    more than ``limit`` labels. With weights, a set is seen as often as its instances weigh.
+    The other parameters are those of :class:`PrunedSets`.
     """
     counts = np.bincount(classes, weights, minlength=sets.shape[0])
     frequent = np.flatnonzero(counts > threshold)
@@ -128,7 +125,7 @@ def prune(
         raise ValueError(
             f"pruning_threshold must leave some label sets, but none of the {sets.shape[0]} is "
             f"seen more than {threshold} times in n_samples={len(classes)}"
-            + ("" if weights is None else f", whose sample_weight adds up to {weights.sum():g}")
+            + ("" if weights is None else f", whose sample_weight sums to {weights.sum():g}")
         )
     size = np.diff(sets.indptr)
     new = np.full(sets.shape[0], -1)
@@ -148,5 +145,5 @@ def prune(
             again = np.flatnonzero(classes == r)
             pieces.append((np.repeat(again, len(subsets)), np.tile(new[subsets], len(again))))
     rows, classes = (np.concatenate(parts) for parts in zip(*pieces))
-    order = np.argsort(rows, kind="stable")  # the order of the data, so that no base is misled
+    order = np.argsort(rows, kind="stable")  # some base estimators depend on the order of rows
     return rows[order], sets[frequent], classes[order]

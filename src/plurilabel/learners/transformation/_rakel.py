@@ -17,13 +17,7 @@ from plurilabel._core.compat import Interval, StrOptions
 from plurilabel._core.explanation.contributions import Given, Parts
 from plurilabel._core.fitted import Declared, lists_of_places, values
 from plurilabel._core.limits import check_size
-from plurilabel.learners.transformation._base_models import (
-    LINEAR,
-    MANY_MODELS,
-    draw_seeds,
-    in_parallel,
-    seeded,
-)
+from plurilabel.learners.transformation import _base_models as base
 from plurilabel.learners.transformation._ensemble import VotingClassifier
 from plurilabel.learners.transformation._label_powerset import distinct_sets
 from plurilabel.learners.transformation._partition import partition_labels
@@ -33,30 +27,29 @@ from plurilabel.learners.transformation._pruned_sets import PrunedSets
 class RAkEL(VotingClassifier):
     """Random k-labelsets: many small label powersets vote.
 
-    Each model is a label powerset over k of the q labels; its classes are the sets of these that
-    occur. For each label, tau counts the models whose k labels include it, mu those that predict
-    it; it is predicted if mu / tau > 0.5.
+    Each model is a label powerset over k of the q labels. A label is predicted if mu / tau > 0.5,
+    where tau is the number of models whose k labels include it, and mu the number of those that
+    predict it.
 
     Parameters
     ----------
     estimator : classifier
         Multi-class, with ``predict_proba`` or ``decision_function``.
     labelset_size : int, default=3
-        Labels in a labelset; all labels if there are fewer.
+        Number of labels in a labelset (k); all labels if there are fewer.
     n_estimators : int, default=None
-        Number of labelsets, None for 2 q; at most as many as there are sets of k labels. For
-        labels that none of them includes labelsets are added, so that every label has a vote. Not
-        used if the labelsets are disjoint: then there are q / k of them, rounded up.
+        Number of labelsets; None for 2 q. Labelsets are added for labels that none includes. Not
+        used for disjoint labelsets, of which there are q / k, rounded up.
     overlapping : bool, default=True
         Whether labelsets may share labels. If not, each label has one model.
     label_sets : {"random", "co-occurrence"}, default="random"
-        How disjoint labelsets are made: at random, or by :func:`partition_labels`, which puts
-        labels that occur together into one. Overlapping ones are random.
+        How to form disjoint labelsets: at random, or by :func:`partition_labels`, which keeps
+        labels that occur together. Overlapping labelsets are random.
     voting : {"hard", "soft"}, default="hard"
         "hard", as in the paper: a model votes with the label set that it predicts. "soft": with
         its scores, probabilities or decision values.
     pruning_threshold : int, default=0
-        Sets of the k labels seen at most this often are left out, as in :class:`PrunedSets`.
+        Prune sets of the k labels seen at most this often, as :class:`PrunedSets` does.
     random_state : int, RandomState instance or None, default=None
         For the labelsets and every ``random_state`` of the base estimator.
     n_jobs : int, default=None
@@ -67,20 +60,20 @@ class RAkEL(VotingClassifier):
     Attributes
     ----------
     labelsets_ : list of ndarray
-        The labels of each model, in their order.
+        The labels of each model.
     estimators_ : list of PrunedSets
     label_names_ : ndarray of shape (q,)
 
     Notes
     -----
-    Votes of few models leave many ties, which count against a ranking: on the yeast hold-out with
-    logistic regression the ranking loss is 0.320 with "hard" votes and 0.185 with "soft" ones.
+    Few models leave many ties, which count against a ranking: on the yeast hold-out with logistic
+    regression the ranking loss is 0.320 with "hard" and 0.185 with "soft" votes.
 
     Linear models need 8 d bytes for each class of each labelset; a fit that needs more than 4 GB
     is refused (see :doc:`/guides/large-label-spaces`).
 
-    The paper leaves a label in no labelset without a vote; with 2 q sets of 3 labels that happens
-    to about one label in 400.
+    In the paper, labels in no labelset have no votes: with 2 q sets of 3 labels about one label in
+    400. Here labelsets are added for them.
 
     References
     ----------
@@ -102,7 +95,7 @@ class RAkEL(VotingClassifier):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **MANY_MODELS,
+        **base.MANY_MODELS,
         "labelset_size": [Interval(Integral, 1, None, closed="left")],
         "n_estimators": [None, Interval(Integral, 1, None, closed="left")],
         "overlapping": ["boolean"],
@@ -145,21 +138,21 @@ class RAkEL(VotingClassifier):
         self.voting_ = self.voting
 
         def fit(labels: NDArray[np.intp], seed: int) -> PrunedSets:
-            base = seeded(self.estimator, seed)
-            member = PrunedSets(base, pruning_threshold=self.pruning_threshold)
+            one = base.seeded(self.estimator, seed)
+            member = PrunedSets(one, pruning_threshold=self.pruning_threshold)
             return member._fit_inside(X, dense(Y[:, labels]), **params)
 
         rng = check_random_state(self.random_state)
         self.labelsets_ = self._draw_labelsets(Y, rng, params.get("sample_weight"))
         self._check_size(X, Y)
-        jobs = zip(self.labelsets_, draw_seeds(rng, len(self.labelsets_)))
-        self.estimators_ = in_parallel(fit, jobs, n_jobs=self.n_jobs, verbose=self.verbose)
+        jobs = zip(self.labelsets_, base.draw_seeds(rng, len(self.labelsets_)))
+        self.estimators_ = base.in_parallel(fit, jobs, n_jobs=self.n_jobs, verbose=self.verbose)
 
     def _check_size(self, X: Any, Y: LabelMatrix) -> None:
-        """Estimate the weights of linear models, from the label sets of the first labelsets."""
+        """Estimate the size of linear models from the label sets of the first labelsets."""
         m, some = len(self.labelsets_), self.labelsets_[:20]
         classes = np.mean([distinct_sets(Y[:, labels])[0].shape[0] for labels in some])
-        memory = 8.0 * m * classes * X.shape[1] if isinstance(self.estimator, LINEAR) else 0.0
+        memory = 8.0 * m * classes * X.shape[1] if isinstance(self.estimator, base.LINEAR) else 0.0
         instead = "overlapping=False, a smaller n_estimators, or BinaryRelevance"
         check_size(self, f"{m:,} labelsets", models=m, memory=memory, instead=instead)
 
@@ -187,10 +180,10 @@ class RAkEL(VotingClassifier):
 
 
 def draw_labelsets(q: int, k: int, m: int, rng: np.random.RandomState) -> list[NDArray[np.intp]]:
-    """M different random sets of k of q labels, or more if those leave labels out."""
+    """Draw m different sets of k of q labels, and further ones for labels in none of them."""
     possible = comb(q, k)
     chosen: dict[tuple[int, ...], None] = {}
-    if possible <= 10_000:  # few enough to be listed; else a set is hardly drawn twice
+    if possible <= 10_000:  # list all; otherwise a set is hardly ever drawn twice
         every = list(combinations(range(q), k))
         drawn = rng.permutation(possible)[:m]
         chosen = dict.fromkeys(every[i] for i in drawn)

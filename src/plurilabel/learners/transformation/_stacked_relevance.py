@@ -16,18 +16,7 @@ from plurilabel._core.explanation.contributions import Given, Parts
 from plurilabel._core.fitted import Declared, one_of, parameter, values
 from plurilabel._core.limits import check_size
 from plurilabel._core.scores import score_method
-from plurilabel.learners.transformation._base_models import (
-    LINEAR,
-    MANY_MODELS,
-    columns,
-    explain_each,
-    fit_binary,
-    fit_each,
-    in_parallel,
-    out_of_fold,
-    score_each,
-    with_columns,
-)
+from plurilabel.learners.transformation import _base_models as base
 from plurilabel.learners.transformation._transformation_classifier import TransformationClassifier
 from plurilabel.model_selection.shared import splits_by
 
@@ -38,25 +27,25 @@ class StackedRelevance(TransformationClassifier):
     Parameters
     ----------
     estimator : classifier
-        Of the first layer; with ``predict_proba`` or ``decision_function``.
+        The first layer; with ``predict_proba`` or ``decision_function``.
     final_estimator : classifier, default=None
-        Of the second layer; None for ``estimator``.
+        The second layer; None for ``estimator``.
     passthrough : bool, default=True
         Whether the second layer sees X in addition to the output of the first.
     stack_method : {"auto", "predict"}, default="auto"
         What the second layer sees of the first: its scores, or the labels that it predicts.
     drop_negatives : {"band", "confusion"} or None, default=None
-        Which negative instances of a label the second layer does not learn from. "band" (the
-        paper's BandSVM): those whose score in the first layer is within ``drop_threshold`` of the
-        cut. "confusion" (ConfMat): those with a label that the first layer confuses with it, that
-        is, where it predicts the label for more than a share ``drop_threshold`` of the instances
-        that have the other label and not this one.
+        Which negative instances of a label to drop for the second layer. "band" (the paper's
+        BandSVM): those whose first-layer score is within ``drop_threshold`` of the cut.
+        "confusion" (ConfMat): those with another label that the first layer confuses with it: it
+        predicts the label for more than a fraction ``drop_threshold`` of the instances that have
+        only the other label.
     drop_threshold : float, default=0.25
-        For ``drop_negatives``: a distance in units of the first layer's scores, or a share.
+        For ``drop_negatives``: a distance in units of the first layer's scores, or a fraction.
     cv : int, cross-validation splitter, iterable or None, default=5
-        How the second layer's training inputs are made: by models trained on the other folds. An
-        int is a number of folds with even label proportions. None: by the first layer itself, on
-        its own training data, as in the paper.
+        Folds whose held-out outputs train the second layer; an int gives folds with even label
+        proportions. None uses the outputs of the first layer on its own training data, as in the
+        paper.
     n_jobs : int, default=None
         Number of labels to train in parallel, in threads. The result does not depend on it.
     verbose : int, default=0
@@ -72,23 +61,20 @@ class StackedRelevance(TransformationClassifier):
 
     Notes
     -----
-    The second layer sees the first one's scores, a dense (n, q): with their copy beside X, 24 n q
-    bytes, and linear models have 8 q (2 d + q) more. A fit that needs more than 4 GB is refused
-    (see :doc:`/guides/large-label-spaces`). With ``stack_method="predict"``, folds and a sparse X
-    it sees sparse labels instead, and the scores are there for one fold at a time.
+    The first layer's scores take 24 n q bytes, linear models 8 q (2 d + q) more; a fit that needs
+    more than 4 GB is refused (see :doc:`/guides/large-label-spaces`). With
+    ``stack_method="predict"``, ``cv`` and a sparse X, the second layer sees sparse labels instead,
+    and only one fold has scores at a time.
 
-    The scores are those of the second layer: probabilities if its estimator gives them.
+    Dropping negatives raises recall and lowers precision for labels that overlap. A label that
+    would lose all its negatives keeps them. The paper finds confusions with a quick classifier on
+    held-out data; here they are those of the first layer, on held-out folds unless ``cv`` is None.
 
-    Leaving out negatives makes room for labels that overlap: recall rises, precision falls. A
-    label that would lose all its negatives keeps them. The paper takes the confusions from a quick
-    classifier on held-out data; here they are those of the first layer, on folds that it has not
-    seen unless ``cv`` is None.
-
-    The paper's second layer is trained on the output of the first for its own training data, on
-    which it is more confident than on new data; hence the default of 5 folds, at 5 times the cost
-    of the first layer. On the hold-outs of emotions, scene, yeast and medical with logistic
-    regression the Hamming loss is 0.205, 0.119, 0.212 and 0.0139 with folds, 0.209, 0.127, 0.212
-    and 0.0143 without; subset accuracy is mixed.
+    The paper trains the second layer on the first layer's output for its own training data, where
+    it is too confident; hence the default of 5 folds, at 5 times the cost of the first layer. On
+    the hold-outs of emotions, scene, yeast and medical with logistic regression the Hamming loss
+    is 0.205, 0.119, 0.212 and 0.0139 with folds, 0.209, 0.127, 0.212 and 0.0143 without; subset
+    accuracy is mixed.
 
     References
     ----------
@@ -108,8 +94,8 @@ class StackedRelevance(TransformationClassifier):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **MANY_MODELS,
-        "final_estimator": [None, *MANY_MODELS["estimator"]],
+        **base.MANY_MODELS,
+        "final_estimator": [None, *base.MANY_MODELS["estimator"]],
         "passthrough": ["boolean"],
         "stack_method": [StrOptions({"auto", "predict"})],
         "drop_negatives": [None, StrOptions({"band", "confusion"})],
@@ -149,13 +135,13 @@ class StackedRelevance(TransformationClassifier):
 
     def _fit(self, X: Any, Y: LabelMatrix, groups: Any = None, **params: Any) -> None:
         (n, q), d = Y.shape, X.shape[1]
-        # Labels instead of scores stay sparse beside a sparse X; scores are then made in parts.
+        # labels instead of scores stay sparse beside a sparse X
         few = sparse.issparse(X) and self.passthrough and self.stack_method == "predict"
         few = few and self.drop_negatives is None
         parts = 1
         if few and self.cv is not None:
             parts = max(1, self.cv) if isinstance(self.cv, int) else 2
-        linear = 8.0 * q * (2 * d + q) if isinstance(self.estimator, LINEAR) else 0.0
+        linear = 8.0 * q * (2 * d + q) if isinstance(self.estimator, base.LINEAR) else 0.0
         memory, what = 24.0 * n * q / parts + linear, f"{n:,} instances and {q:,} labels"
         instead = "stack_method='predict' with folds and a sparse X, or ClassifierChain"
         check_size(self, what, memory=memory, models=2 * q, instead=instead)
@@ -164,18 +150,20 @@ class StackedRelevance(TransformationClassifier):
         cut = CUTS[method] if few else None
         self.final_method_ = score_method(self._final())
         self.stack_method_, self.passthrough_ = self.stack_method, self.passthrough
-        self.estimators_ = fit_each(self.estimator, X, Y, params, n_jobs=jobs, verbose=verbose)
+        self.estimators_ = base.fit_each(
+            self.estimator, X, Y, params, n_jobs=jobs, verbose=verbose
+        )
         if self.cv is None:
-            first = score_each(self.estimators_, X, method, n_jobs=jobs)
+            first = base.score_each(self.estimators_, X, method, n_jobs=jobs)
         else:
             splits = self._splits(X, Y, groups)
-            first = out_of_fold(self.estimator, X, Y, splits, method, params, jobs, cut=cut)
+            first = base.out_of_fold(self.estimator, X, Y, splits, method, params, jobs, cut=cut)
         inputs, final = self._inputs(X, first), self._final()
         if self.drop_negatives is None:
-            models = fit_each(final, inputs, Y, params, n_jobs=jobs, verbose=verbose)
+            models = base.fit_each(final, inputs, Y, params, n_jobs=jobs, verbose=verbose)
         else:
             work = self._without_some_negatives(final, inputs, Y, first, params)
-            models = in_parallel(fit_binary, work, n_jobs=jobs, verbose=verbose)
+            models = base.in_parallel(base.fit_binary, work, n_jobs=jobs, verbose=verbose)
         self.final_estimators_ = models
 
     def _without_some_negatives(
@@ -183,11 +171,11 @@ class StackedRelevance(TransformationClassifier):
     ) -> Iterator[tuple[Any, ...]]:
         """Training data of each label in the second layer."""
         away = first - CUTS[self._base_method()]
-        for l, y in enumerate(columns(Y)):
+        for l, y in enumerate(base.columns(Y)):
             if self.drop_negatives == "band":
                 close = np.abs(away[:, l]) <= self.drop_threshold
             else:
-                # the share of the instances with label j and not l for which l is predicted
+                # the fraction of the instances with label j and not l for which l is predicted
                 wrong, negative = (away[:, l] > 0) & (y == 0), y == 0
                 with_j = np.asarray(Y.T @ np.column_stack([wrong, negative]).astype(np.int64))
                 confused = with_j[:, 0] > self.drop_threshold * with_j[:, 1]
@@ -200,23 +188,23 @@ class StackedRelevance(TransformationClassifier):
 
     def _scores(self, X: Any) -> NDArray[np.floating]:
         jobs = self.n_jobs
-        first = score_each(self.estimators_, X, self._base_method(), n_jobs=jobs)
+        first = base.score_each(self.estimators_, X, self._base_method(), n_jobs=jobs)
         inputs = self._inputs(X, first)
-        return score_each(self.final_estimators_, inputs, self._score_method(), n_jobs=jobs)
+        return base.score_each(self.final_estimators_, inputs, self._score_method(), n_jobs=jobs)
 
     def _parts(self, x: Any, given: Given) -> Parts:
-        first = score_each(self.estimators_, x, self._base_method())
+        first = base.score_each(self.estimators_, x, self._base_method())
         names = [f"first layer: {name}" for name in self.label_names_]
         both = Given([*given.names, *names], given.reference)
         seen = both if self.passthrough_ else Given(names)
         inputs = self._inputs(x, first)
-        return explain_each(self.final_estimators_, inputs, self._score_method(), seen)
+        return base.explain_each(self.final_estimators_, inputs, self._score_method(), seen)
 
     def _inputs(self, X: Any, first: Any) -> Any:
         """What the second layer sees, given the first layer's scores (n, q), or its labels."""
         if self.stack_method_ == "predict" and not sparse.issparse(first):
             first = (first > CUTS[self._base_method()]).astype(np.float64)
-        return with_columns(X, first) if self.passthrough_ else first
+        return base.with_columns(X, first) if self.passthrough_ else first
 
     def _final(self) -> Any:
         return self.estimator if self.final_estimator is None else self.final_estimator

@@ -29,14 +29,14 @@ from plurilabel.model_selection.shared import routed_splitter
 
 
 class TransformationClassifier(MetaEstimatorMixin, ProbabilisticClassifier, ScoringClassifier):
-    """A learner made of models of a base estimator that handles one label at a time.
+    """Base class of learners that train a base estimator on one label, or label set, at a time.
 
-    If the base estimator has ``predict_proba``, so has the learner, and the cut is 0.5; else its
-    scores are decision values, it has ``decision_function``, and the cut is 0. It never has both.
+    The learner has ``predict_proba``, with a cut at 0.5, if the base estimator has it. Otherwise
+    it has ``decision_function``, with a cut at 0. It never has both.
 
-    Hooks: ``_fit(X, Y, **params)``, where ``params`` goes to the base estimator's ``fit``, and
-    ``_scores(X)``. ``_score_method()`` is overridden where the scores are of another kind than
-    those of the base estimator, ``_predict(X)`` where the sets are not the scores above the cut.
+    Hooks: ``_fit(X, Y, **params)``, where ``params`` are passed to the base estimator's ``fit``,
+    and ``_scores(X)``. Override ``_score_method()`` if the scores are not those of the base
+    estimator, and ``_predict(X)`` if the label sets are not the scores above the cut.
     """
 
     _fitted: ClassVar[Declared] = {"base_method_": one_of(*CUTS), "allow_nan_": flag()}
@@ -51,11 +51,11 @@ class TransformationClassifier(MetaEstimatorMixin, ProbabilisticClassifier, Scor
         X : array-like or sparse matrix of shape (n, d), or data frame
         y : 0/1 matrix of shape (n, q), dense, sparse or a data frame; or 1-D classes
             Probabilities between 0 and 1 are soft labels, learned from weighted copies of the
-            instances: see :func:`plurilabel.datasets.soft_copies`.
+            instances (see :func:`plurilabel.datasets.soft_copies`).
         **params : dict
-            ``sample_weight`` for the base estimator's ``fit``, of shape (n,) or (n, q), and with
-            ``cv``, ``groups``: rows of one group stay together in every split. Under
-            ``sklearn.set_config(enable_metadata_routing=True)`` whatever ``estimator`` requests.
+            ``sample_weight``, of shape (n,) or (n, q), for the base estimator's ``fit``. With
+            ``cv`` also ``groups``: rows of one group stay together in every split. If metadata
+            routing is enabled, whatever ``estimator`` requests.
 
         Returns
         -------
@@ -67,7 +67,7 @@ class TransformationClassifier(MetaEstimatorMixin, ProbabilisticClassifier, Scor
         self._look_at_estimator()
         routed = self._routed(checked, params)
         weights = routed.get("sample_weight")
-        # instances of weight 0 are dropped, unless splits are given by their row numbers
+        # Instances of weight 0 are dropped, unless cv lists splits by row number.
         cv = getattr(self, "cv", None)
         may_drop = cv is None or isinstance(cv, Integral) or hasattr(cv, "split")
         if weights is not None and not weights.all() and may_drop:
@@ -77,8 +77,15 @@ class TransformationClassifier(MetaEstimatorMixin, ProbabilisticClassifier, Scor
         self._fit(checked, Y, **routed)
         return self
 
+    @property
+    def accepts_soft_labels(self) -> bool:
+        """Whether ``fit`` takes probabilities for 0 and 1: if ``estimator`` has weights."""
+        inner = self.estimator
+        nested = isinstance(inner, TransformationClassifier) and inner.accepts_soft_labels
+        return nested or has_fit_parameter(inner, "sample_weight")
+
     def _copies(self, X: Any, y: Any, params: dict[str, Any]) -> tuple[Any, Any, dict[str, Any]]:
-        """Weighted copies of rows with soft labels; those of a row stay in one fold."""
+        """Replace rows with soft labels by weighted copies, which stay in one fold."""
         rows, Y, weights = copied_rows(X, y, params.get("sample_weight"))
         params = {name: value for name, value in params.items() if name != "sample_weight"}
         if self._has_splits() and params.get("groups") is None:
@@ -91,7 +98,7 @@ class TransformationClassifier(MetaEstimatorMixin, ProbabilisticClassifier, Scor
         return super()._fit_inside(*args, **params)
 
     def _look_at_estimator(self) -> None:
-        """Store what validation needs to know of the estimator: another may be set later."""
+        """Remember what validation needs to know: another estimator may be set later."""
         self.base_method_ = score_method(self.estimator)
         self.allow_nan_ = bool(get_tags(self.estimator).input_tags.allow_nan)
 
@@ -102,20 +109,20 @@ class TransformationClassifier(MetaEstimatorMixin, ProbabilisticClassifier, Scor
         return self._base_method()
 
     def _base_method(self) -> str:
-        """The method that the base estimator's scores come from: that of the fitted models."""
+        """The method of the (fitted) base estimator that the scores come from."""
         fitted = getattr(self, "base_method_", None)
         return score_method(self.estimator) if fitted is None else fitted
 
     # validation ----------------------------------------------------------------------------------
 
     def _validate_X(self, X: Any, *, reset: bool) -> Any:
-        # in row order, into which most base estimators would copy it
+        # C order, into which most base estimators would copy X anyway
         allow_nan = get_tags(self.estimator).input_tags.allow_nan if reset else self.allow_nan_
         finite = "allow-nan" if allow_nan else True
         return validate_features(self, X, reset=reset, order="C", ensure_all_finite=finite)
 
     def _routed(self, X: Any, params: dict[str, Any]) -> dict[str, Any]:
-        """Parameters of the base estimator's ``fit`` other than X and y."""
+        """Validate the parameters of the base estimator's ``fit`` other than X and y."""
         if get_config()["enable_metadata_routing"]:
             found = process_routing(self, "fit", **params)
             routed = dict(found.estimator.fit)
@@ -141,7 +148,7 @@ class TransformationClassifier(MetaEstimatorMixin, ProbabilisticClassifier, Scor
         return getattr(self, "cv", None) is not None
 
     def get_metadata_routing(self) -> MetadataRouter:
-        """Where ``fit`` sends metadata: to ``estimator.fit``, and groups to ``cv.split``."""
+        """Route metadata of ``fit`` to ``estimator.fit``, and groups to ``cv.split``."""
         router = MetadataRouter(owner=type(self).__name__).add(
             estimator=self.estimator,
             method_mapping=MethodMapping().add(caller="fit", callee="fit"),
@@ -162,6 +169,6 @@ class TransformationClassifier(MetaEstimatorMixin, ProbabilisticClassifier, Scor
 
 
 def _takes_weights(estimator: Any) -> bool:
-    if isinstance(estimator, TransformationClassifier):  # which passes them on
+    if isinstance(estimator, TransformationClassifier):  # it passes them on
         return _takes_weights(estimator.estimator)
     return bool(has_fit_parameter(estimator, "sample_weight"))

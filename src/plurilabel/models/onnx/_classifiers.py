@@ -1,4 +1,4 @@
-"""Classifiers of scikit-learn: alone, or for one label or label set of a transformation."""
+"""Converters of scikit-learn's classifiers, for the labels or label sets of a transformation."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from plurilabel._core.blocks import dense
 from plurilabel.learners.extreme import OneVsAllLinear
 from plurilabel.models.onnx._steps import transformed
 from plurilabel.models.onnx._text import unit_length
-from plurilabel.models.onnx._to_onnx import Graph, Value
+from plurilabel.models.onnx._to_onnx import Graph, Value, converter
 from plurilabel.models.onnx._trees import mean_of_leaves
 
 LINEAR = (
@@ -33,42 +33,36 @@ ACTIVATIONS = {"logistic": "Sigmoid", "tanh": "Tanh", "relu": "Relu", "softmax":
 
 
 def class_scores(graph: Graph, model: Any, x: Value, method: str) -> Value:
-    """Scores (n, c) of the classes; (n, 1), of the second, by decision values of two classes."""
+    """Scores (n, c) of the classes; of two classes, decision values (n, 1) of the second."""
     if isinstance(model, Pipeline):
         for _, step in model.steps[:-1]:
             x = transformed(graph, step, x)
         model = model.steps[-1][1]
-    write = CLASSIFIERS.get(type(model))
-    if write is None:
-        names = ", ".join(sorted(kind.__name__ for kind in CLASSIFIERS))
-        raise ValueError(
-            f"{type(model).__name__} cannot be exported as the estimator of a transformation; "
-            f"those that can are {names}"
-        )
-    return write(graph, model, x, method)
+    what = "the estimator "
+    return converter(CLASSIFIERS, model, what)(graph, model, x, method)
 
 
 def score_each(graph: Graph, models: Sequence[Any], x: Value, method: str) -> Value:
-    """Scores (n, q) of a model for each label; those of linear ones by a single product."""
+    """Scores (n, q) of one model per label; linear models share a single product."""
     linear = [l for l, model in enumerate(models) if type(model) in LINEAR or _is_constant(model)]
     others = [l for l in range(len(models)) if l not in set(linear)]
     parts = [_linear(graph, [models[l] for l in linear], x, method)] if linear else []
     for l in others:
         scores = class_scores(graph, models[l], x, method)
-        parts.append(graph.columns(scores, [1]) if method == "predict_proba" else scores)
+        parts.append(scores.columns([1]) if method == "predict_proba" else scores)
     if len(parts) == 1:
         return parts[0]
-    return graph.columns(graph("Concat", *parts, axis=1), np.argsort(linear + others))
+    return graph.concat(parts).columns(np.argsort(linear + others))
 
 
 # linear models ------------------------------------------------------------------------------
 
 
 def _linear(graph: Graph, models: Sequence[Any], x: Value, method: str) -> Value:
-    """Scores (n, m) of m linear models, or of labels that never vary."""
+    """Scores (n, m) of m linear models or constants."""
     d = models[0].n_features_in_
     W, b, fixed = np.zeros((d, len(models))), np.zeros(len(models)), np.full(len(models), np.nan)
-    shared: dict[int, int] = {}  # ridge regression of several labels has all of them in one model
+    shared: dict[int, int] = {}  # one ridge regression may predict several labels
     for j, model in enumerate(models):
         if _is_constant(model):
             fixed[j] = _constant(model, method)
@@ -79,14 +73,14 @@ def _linear(graph: Graph, models: Sequence[Any], x: Value, method: str) -> Value
         shared[id(model)] = row + 1
         coef = np.atleast_2d(dense(model.coef_))
         W[:, j], b[j] = coef[row], np.broadcast_to(model.intercept_, len(coef))[row]
-    scores = graph("Add", graph("MatMul", x, W), b[np.newaxis])
+    scores = x @ W + b[np.newaxis]
     if method == "predict_proba":
         scores = graph("Sigmoid", scores)
-    return graph.where_fixed(scores, fixed)
+    return scores.fixed(fixed)
 
 
 def _check_logistic(model: Any) -> None:
-    """An error unless the probabilities are the logistic function of the decision values."""
+    """Raise an error unless probabilities are the logistic function of decision values."""
     name = type(model).__name__
     if isinstance(model, SGDClassifier) and model.loss != "log_loss":
         raise ValueError(f"{name} can be exported with loss='log_loss' only, got {model.loss!r}")
@@ -95,7 +89,7 @@ def _check_logistic(model: Any) -> None:
 
 
 def _is_constant(model: Any) -> bool:
-    """Whether this stands in for a model of a label that all training rows had, or none."""
+    """Whether a model stands in for a label that all training rows have, or none."""
     return type(model) is DummyClassifier and model.strategy == "most_frequent"
 
 
@@ -107,9 +101,8 @@ def _constant(model: DummyClassifier, method: str) -> float:
 
 
 def _linear_classes(graph: Graph, model: Any, x: Value, method: str) -> Value:
-    """Scores of the classes by one linear model."""
     W = dense(model.coef_).T
-    z = graph("Add", graph("MatMul", x, W), np.broadcast_to(model.intercept_, W.shape[1])[None])
+    z = x @ W + np.broadcast_to(model.intercept_, W.shape[1])[None]
     if method == "decision_function":
         return z
     if W.shape[1] == 1:
@@ -123,46 +116,43 @@ def _linear_classes(graph: Graph, model: Any, x: Value, method: str) -> Value:
 
 def _both(graph: Graph, p: Value) -> Value:
     """Probabilities of two classes, from those (n, 1) of the second."""
-    return graph("Concat", graph("Sub", np.float64(1), p), p, axis=1)
+    return graph.concat([1.0 - p, p])
 
 
 def one_vs_all(graph: Graph, model: OneVsAllLinear, x: Value) -> Value:
     """Scores (n, q) of labels, or of classes."""
-    if model.normalize_:  # by the largest entry first, and in single precision, as it does
+    if model.normalize_:  # by the largest entry first, and in single precision, as the learner
         for norm in ("max", "l2"):
             x = unit_length(graph, norm, x)
-        x = graph.cast(graph.cast(x, np.float32), np.float64)
-    z = graph("MatMul", x, graph.constant(model.coef_.astype(np.float64)))
-    z = graph("Add", z, np.asarray(model.intercept_, dtype=np.float64)[None])
+        x = x.cast(np.float32).cast(np.float64)
+    z = x @ graph.constant(model.coef_.astype(np.float64))
+    z = z + np.asarray(model.intercept_, dtype=np.float64)[None]
     return graph("Sigmoid", z) if model._score_method() == "predict_proba" else z
 
 
 def _one_vs_all_classes(graph: Graph, model: OneVsAllLinear, x: Value, method: str) -> Value:
     scores = one_vs_all(graph, model, x)
     if method == "predict_proba":  # which sum to one
-        return graph("Div", scores, graph("ReduceSum", scores, np.array([1]), keepdims=1))
-    if len(model.classes_) > 2:
-        return scores
-    return graph("Sub", graph.columns(scores, [1]), graph.columns(scores, [0]))
+        return scores / graph("ReduceSum", scores, np.array([1]), keepdims=1)
+    return scores if len(model.classes_) > 2 else scores.columns([1]) - scores.columns([0])
 
 
 # kernels, networks, trees -------------------------------------------------------------------
 
 
 def similarities(graph: Graph, x: Value, points: Any, kernel: Any, params: Any) -> Value:
-    """The kernel (n, m) of rows and points (m, d); ``params`` has gamma, coef0 and degree."""
+    """Kernel (n, m) of rows and points (m, d); ``params`` has gamma, coef0 and degree."""
     points = sparse.csr_array(points) if sparse.issparse(points) else points
-    Z = graph.constant(points)
-    product = graph("MatMul", x, graph("Transpose", Z))
+    product = x @ graph("Transpose", graph.constant(points))
     if kernel == "linear":
         return product
     gamma = np.float64(params["gamma"])
     if kernel == "rbf":
         lengths = np.asarray((points * points).sum(axis=1), dtype=np.float64).ravel()[None]
-        own = graph("ReduceSum", graph("Mul", x, x), np.array([1]), keepdims=1)
-        apart = graph("Sub", graph("Add", own, lengths), graph("Add", product, product))
-        return graph("Exp", graph("Mul", graph("Max", apart, np.float64(0)), -gamma))
-    z = graph("Add", graph("Mul", product, gamma), np.float64(params["coef0"]))
+        own = graph("ReduceSum", x * x, np.array([1]), keepdims=1)
+        apart = own + lengths - (product + product)
+        return graph("Exp", graph("Max", apart, 0.0) * -gamma)
+    z = product * gamma + float(params["coef0"])
     if kernel == "sigmoid":
         return graph("Tanh", z)
     if kernel != "poly":
@@ -178,42 +168,37 @@ def _support_vectors(graph: Graph, model: Any, x: Value, method: str) -> Value:
     K = similarities(graph, x, model.support_vectors_, model.kernel, params)
     coef = dense(model.dual_coef_).T  # (support vectors, c - 1)
     if c == 2:
-        return graph("Add", graph("MatMul", K, coef), model.intercept_[None])
+        return K @ coef + model.intercept_[None]
     if model.decision_function_shape != "ovr":
         raise ValueError(f"{name} can be exported with decision_function_shape='ovr' only")
     # of class i, the column j - 1 (j > i) or j (j < i) is that against class j
     ends = np.cumsum([0, *model.n_support_])
-    against = graph("Concat", *(
-        graph("MatMul", graph.columns(K, range(ends[i], ends[i + 1])), coef[ends[i] : ends[i + 1]])
-        for i in range(c)
-    ), axis=1)  # fmt: skip
+    own = [slice(*ends[i : i + 2]) for i in range(c)]
+    against = graph.concat([K.columns(np.r_[rows]) @ coef[rows] for rows in own])
     pairs = np.array(list(combinations(range(c), 2)))
     i, j = pairs.T
-    first = graph.columns(against, i * (c - 1) + j - 1)
-    duel = graph("Add", first, graph.columns(against, j * (c - 1) + i))
-    duel = graph("Add", duel, model.intercept_[None])
-    side = np.zeros((len(pairs), c))  # the winner gets a vote, and both what the duel says
+    first = against.columns(i * (c - 1) + j - 1)
+    duel = first + against.columns(j * (c - 1) + i) + model.intercept_[None]
+    side = np.zeros((len(pairs), c))  # the winner gets a vote, and both the value of the duel
     side[np.arange(len(pairs)), i], side[np.arange(len(pairs)), j] = 1.0, -1.0
-    lost = graph.cast(graph("Less", duel, np.float64(0)), np.float64)
-    votes = graph("Add", graph("MatMul", lost, -side), (side > 0).sum(axis=0)[None].astype(float))
-    sums = graph("MatMul", duel, side)
-    size = graph("Mul", graph("Add", graph("Abs", sums), np.float64(1)), np.float64(3))
-    return graph("Add", votes, graph("Div", sums, size))
+    lost = (duel < 0.0).cast(np.float64)
+    votes = lost @ -side + (side > 0).sum(axis=0)[None].astype(float)
+    sums = duel @ side
+    return votes + sums / ((abs(sums) + 1.0) * 3.0)
 
 
 def layers(graph: Graph, h: Value, network: Any, hidden: str, last: str) -> Value:
     """The output of a network."""
     weights = list(zip(network.coefs_, network.intercepts_))
     for number, (W, b) in enumerate(weights, start=1):
-        h = graph("MatMul", h, W.astype(np.float64))
-        h = graph("Add", h, b[np.newaxis].astype(np.float64))
+        h = h @ W.astype(np.float64) + b[np.newaxis].astype(np.float64)
         name = hidden if number < len(weights) else last
         h = graph(ACTIVATIONS[name], h) if name in ACTIVATIONS else h
     return h
 
 
 def _network(graph: Graph, model: MLPClassifier, x: Value, method: str) -> Value:
-    del method  # there are probabilities only
+    del method  # only probabilities
     p = layers(graph, x, model, model.activation, model.out_activation_)
     return p if model.n_outputs_ > 1 else _both(graph, p)
 

@@ -1,4 +1,4 @@
-"""Steps of a pipeline before the learner."""
+"""Converters of transformers."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ from sklearn.preprocessing import (
 
 from plurilabel.io import DateEncoder, TableEncoder
 from plurilabel.models.onnx._text import counted_terms, stripped, tokens, unit_length, weighted
-from plurilabel.models.onnx._to_onnx import Graph, Value
+from plurilabel.models.onnx._to_onnx import Graph, Value, converter
 
 _VECTOR = re.compile(r"(.+)\[[0-9]+\]")  # one number of a list
 BEFORE_MONTH = np.cumsum([0, -1, 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30]).astype(float)
-"""Days of the year before the days of a month, which begin with 1; there is no month 0."""
+"""Days of the year before each month, minus 1 as days count from 1; there is no month 0."""
 ANGLES = (
     2 * np.pi * np.arange(366.0) / 365.2425,
     2 * np.pi * np.arange(7.0) / 7,
     2 * np.pi * (np.arange(86_400.0) / 3600) / 24,
 )
-"""Of season, weekday and second of the day, as in DateEncoder.
+"""Angles of season, weekday and second of the day, as in DateEncoder.
 
-Sines are looked up: their last bits depend on the library, and trees tell them apart.
+Sines are looked up, since their last bits depend on the library, and trees are sensitive to them.
 """
 
 
@@ -49,44 +49,37 @@ def transformed(graph: Graph, step: Any, x: Any) -> Value:
             x = transformed(graph, part, x)
         return x
     if isinstance(step, SelectorMixin):
-        return graph.columns(x, step.get_support(indices=True))
-    write = STEPS.get(type(step))
-    if write is None:
-        names = ", ".join(sorted(kind.__name__ for kind in STEPS))
-        raise ValueError(
-            f"the step {type(step).__name__} cannot be exported; those that can are {names} and "
-            "feature selection. Export what comes after it, such as pipeline[1:], and send the "
-            "graph rows that it has transformed"
-        )
-    return write(graph, step, x)
+        return x.columns(step.get_support(indices=True))
+    more = (
+        " and feature selection. Export the steps after it, such as pipeline[1:], and send the "
+        "graph transformed rows"
+    )
+    value: Value = converter(STEPS, step, "the step ", more)(graph, step, x)
+    return value
 
 
 def _row(numbers: Any) -> Any:
     return np.asarray(numbers, dtype=np.float64)[np.newaxis]
 
 
-def _standard(graph: Graph, step: StandardScaler, x: Value) -> Value:
-    if step.with_mean:
-        x = graph("Sub", x, _row(step.mean_))
-    return graph("Div", x, _row(step.scale_)) if step.with_std else x
+def _standard(_graph: Graph, step: StandardScaler, x: Value) -> Value:
+    x = x - _row(step.mean_) if step.with_mean else x
+    return x / _row(step.scale_) if step.with_std else x
 
 
 def _min_max(graph: Graph, step: MinMaxScaler, x: Value) -> Value:
-    x = graph("Add", graph("Mul", x, _row(step.scale_)), _row(step.min_))
-    if not step.clip:
-        return x
-    return graph("Clip", x, *(np.float64(end) for end in step.feature_range))
+    x = x * _row(step.scale_) + _row(step.min_)
+    return graph("Clip", x, *map(float, step.feature_range)) if step.clip else x
 
 
 def _max_abs(graph: Graph, step: MaxAbsScaler, x: Value) -> Value:
-    x = graph("Div", x, _row(step.scale_))
-    return graph("Clip", x, np.float64(-1), np.float64(1)) if getattr(step, "clip", False) else x
+    x = x / _row(step.scale_)
+    return graph("Clip", x, -1.0, 1.0) if getattr(step, "clip", False) else x
 
 
-def _robust(graph: Graph, step: RobustScaler, x: Value) -> Value:
-    if step.with_centering:
-        x = graph("Sub", x, _row(step.center_))
-    return graph("Div", x, _row(step.scale_)) if step.with_scaling else x
+def _robust(_graph: Graph, step: RobustScaler, x: Value) -> Value:
+    x = x - _row(step.center_) if step.with_centering else x
+    return x / _row(step.scale_) if step.with_scaling else x
 
 
 def _normalized(graph: Graph, step: Normalizer, x: Value) -> Value:
@@ -99,22 +92,21 @@ def _imputed(graph: Graph, step: SimpleImputer, x: Value) -> Value:
         unknown = float(step.missing_values)
     except (TypeError, ValueError):
         raise ValueError("SimpleImputer can be exported for numbers only") from None
-    missing = graph("IsNaN", x) if np.isnan(unknown) else graph("Equal", x, np.float64(unknown))
+    missing = graph("IsNaN", x) if np.isnan(unknown) else x.equals(unknown)
     filled = graph("Where", missing, _row(np.nan_to_num(fill)), x)
     kept = np.flatnonzero(~np.isnan(fill))
-    if len(kept) < len(fill):  # of columns without a value nothing is left
-        filled = graph.columns(filled, kept)
+    if len(kept) < len(fill):  # columns without any value are dropped
+        filled = filled.columns(kept)
     if step.indicator_ is None:
         return filled
-    marks = graph.cast(graph.columns(missing, step.indicator_.features_), np.float64)
-    return graph("Concat", filled, marks, axis=1)
+    return graph.concat([filled, missing.columns(step.indicator_.features_).cast(np.float64)])
 
 
 def _by_columns(graph: Graph, step: ColumnTransformer, x: Any) -> Value:
     names = getattr(step, "feature_names_in_", np.arange(step.n_features_in_))
     places = {name: j for j, name in enumerate(names)}
     parts = []
-    if x == "X" and (kinds := _kinds(step, names, places)):
+    if x is graph.x and (kinds := _kinds(step, names, places)):
         x = Table.given(graph, kinds)
     for _, part, columns in step.transformers_:
         chosen = _places(columns, places, step.n_features_in_)
@@ -122,20 +114,20 @@ def _by_columns(graph: Graph, step: ColumnTransformer, x: Any) -> Value:
             continue
         try:
             taken = [names[j] for j in chosen]
-            some = x.columns(graph, taken) if isinstance(x, Table) else graph.columns(x, chosen)
+            some = x.columns(taken if isinstance(x, Table) else chosen)
             some = some[0] if isinstance(some, list) and isinstance(columns, str) else some
             parts.append(transformed(graph, part, some))
         except ValueError as error:
             first = names.tolist()[chosen[0]]
             raise ValueError(f"column {first!r} cannot be exported: {error}") from None
-    return graph("Concat", *parts, axis=1) if len(parts) > 1 else parts[0]
+    return graph.concat(parts)
 
 
 def _places(columns: Any, places: dict[str, int], d: int) -> Any:
     """Numbers of the columns that a part of a ColumnTransformer takes."""
     if isinstance(columns, slice):
         ends = [columns.start, columns.stop]
-        if any(isinstance(end, str) for end in ends):  # both ends are in
+        if any(isinstance(end, str) for end in ends):  # both ends are included
             first, last = (places.get(end) for end in ends)
             return np.arange(d)[first : d if last is None else last + 1]
         return np.arange(d)[columns]
@@ -145,8 +137,7 @@ def _places(columns: Any, places: dict[str, int], d: int) -> Any:
     return [places[one] if isinstance(one, str) else one % d for one in some]
 
 
-def _identity(graph: Graph, step: FunctionTransformer, x: Value) -> Value:
-    del graph
+def _identity(_graph: Graph, step: FunctionTransformer, x: Value) -> Value:
     if step.func is not None:
         raise ValueError("FunctionTransformer cannot be exported with a function")
     return x
@@ -155,13 +146,13 @@ def _identity(graph: Graph, step: FunctionTransformer, x: Value) -> Value:
 class Table(NamedTuple):
     """The columns of a table, as inputs of the graph."""
 
-    numbers: Value  # all columns of numbers, (n, d)
-    places: dict[str, int]  # which of them each is, by name
+    numbers: Value | None  # all columns of numbers, (n, d)
+    places: dict[str, int]  # their places, by name
     texts: dict[str, Value]  # the other columns, (n,) each
 
     @classmethod
     def given(cls, graph: Graph, kinds: Mapping[str, str]) -> Table:
-        """An input for each column; for a column of vectors, one of all its numbers."""
+        """Add an input for each column; a column of vectors has a single one."""
         parts: dict[str, list[str]] = {}  # typed columns, by column of the table
         for name, kind in kinds.items():
             vector = _VECTOR.fullmatch(name) if kind == "numbers" else None
@@ -175,18 +166,18 @@ class Table(NamedTuple):
             one = [len(names)] if names != [column] else []
             value = graph.given(column, kind, *one)
             numbers.append(value if one else graph("Unsqueeze", value, np.array([1])))
-        together = graph("Concat", *numbers, axis=1) if numbers else ""
+        together = graph("Concat", *numbers, axis=1) if numbers else None
         return cls(together, places, texts)
 
-    def columns(self, graph: Graph, names: Sequence[str]) -> Any:
+    def columns(self, names: Sequence[str]) -> Any:
         """Numbers as a matrix, other columns as a list."""
-        if all(name in self.places for name in names):
-            return graph.columns(self.numbers, [self.places[name] for name in names])
+        if self.numbers is not None and all(name in self.places for name in names):
+            return self.numbers.columns([self.places[name] for name in names])
         return [self.texts[name] for name in names]
 
 
 def _kinds(step: ColumnTransformer, names: Any, places: Any) -> dict[str, str]:
-    """Kinds of the columns of a table that is not all numbers; else nothing."""
+    """Kinds of the columns of a table; empty if all are numbers."""
     kinds = dict.fromkeys(map(str, names), "numbers")
     for _, part, columns in step.transformers_:
         first = part.steps[0][1] if isinstance(part, Pipeline) else part
@@ -226,71 +217,65 @@ def _one_hot(graph: Graph, step: OneHotEncoder, x: Any) -> Value:
             values_int64s=list(place.values()), default_int64=len(kept) if falls_back else -1,
         )  # fmt: skip
         width = np.arange(len(kept) + (rare is not None))[np.newaxis]
-        same = graph("Equal", graph("Unsqueeze", number, np.array([1])), width)
-        parts.append(graph.cast(same, np.float64))
-    return graph("Concat", *parts, axis=1) if len(parts) > 1 else parts[0]
+        same = graph("Unsqueeze", number, np.array([1])).equals(width)
+        parts.append(same.cast(np.float64))
+    return graph.concat(parts)
 
 
 def _text(category: Any) -> str:
-    """A category as the graph gets it: missing ones are empty."""
+    """A category as an input of the graph: missing ones are empty."""
     if not isinstance(category, str) and category is not None and category == category:
         raise ValueError(f"OneHotEncoder can be exported for text only, got {category!r}")
     return category if isinstance(category, str) else ""
 
 
 def _dates(graph: Graph, step: DateEncoder, x: Any) -> Value:
-    """Numbers of dates in ISO format: year, month, day, and perhaps the time of day."""
+    """Numbers of dates in ISO format: year, month, day, and optionally the time of day."""
     parts = []
     for value, varies in zip(x, step.varies_):
         digits = tokens(graph, value, "[0-9]+", ["nan"] * 6)
-        fields = graph.cast(graph.columns(digits, range(6)), np.float64)
-        year, month, day, *clock = (graph.columns(fields, [j]) for j in range(6))
+        fields = digits.columns(range(6)).cast(np.float64)
+        year, month, day, *clock = (fields.columns([j]) for j in range(6))
         month, *clock = (
-            graph("Where", graph("IsNaN", one), np.float64(instead), one)
-            for one, instead in zip((month, *clock), (1, 0, 0, 0))
+            graph("Where", graph("IsNaN", one), default, one)
+            for one, default in zip((month, *clock), (1.0, 0.0, 0.0, 0.0))
         )
         leaps = _leap_days(graph, year)
-        length = graph("Sub", _leap_days(graph, graph("Add", year, np.float64(1))), leaps)
-        late = graph.cast(graph("Greater", month, np.float64(2)), np.float64)
-        before = graph("Gather", BEFORE_MONTH, graph.cast(month, np.int64))
-        season = graph("Add", graph("Add", before, graph("Mul", late, length)), day)
-        second = graph(
-            "MatMul", graph("Concat", *clock, axis=1), 60.0 ** np.arange(2, -1, -1)[:, None]
-        )
-        passed = graph("Add", graph("Mul", season, np.float64(86_400)), second)
-        passed = graph("Div", passed, np.float64(86_400))
-        passed = graph("Div", passed, graph("Add", length, np.float64(365)))
-        years = graph("Mul", graph("Sub", year, np.float64(1)), np.float64(365))
-        # the first day of the year 1 would have been a Monday
-        days = graph("Add", graph("Add", years, leaps), season)
-        weeks = graph("Floor", graph("Div", days, np.float64(7)))
-        weekday = graph("Sub", days, graph("Mul", weeks, np.float64(7)))
-        parts.append(graph("Add", year, passed))
+        length = _leap_days(graph, year + 1.0) - leaps
+        late = (month > 2.0).cast(np.float64)
+        before = graph("Gather", BEFORE_MONTH, month.cast(np.int64))
+        season = before + late * length + day
+        second = graph.concat(clock) @ 60.0 ** np.arange(2, -1, -1)[:, None]
+        passed = (season * 86_400.0 + second) / 86_400.0
+        parts.append(year + passed / (length + 365.0))
+        # January 1 of the year 1 is a Monday in the proleptic calendar
+        days = (year - 1.0) * 365.0 + leaps + season
+        weekday = days - graph("Floor", days / 7.0) * 7.0
         missing = graph("IsNaN", year)
         for used, place, angles in zip(varies, (season, weekday, second), ANGLES):
             if used:
-                known = graph.cast(graph("Where", missing, np.float64(0), place), np.int64)
+                known = graph("Where", missing, 0.0, place).cast(np.int64)
                 found = [graph("Gather", way(angles), known) for way in (np.sin, np.cos)]
                 parts += [graph("Where", missing, year, one) for one in found]
-    return graph("Concat", *parts, axis=1)
+    return graph.concat(parts)
 
 
 def _leap_days(graph: Graph, year: Value) -> Value:
-    """How many there were before a year, from the year 1 on."""
-    total = graph("Sub", year, np.float64(1))
-    parts = [graph("Floor", graph("Div", total, np.float64(every))) for every in (4, 100, 400)]
-    return graph("Add", graph("Sub", parts[0], parts[1]), parts[2])
+    """Number of leap days from the year 1 to the year before."""
+    total = year - 1.0
+    parts = [graph("Floor", total / float(every)) for every in (4, 100, 400)]
+    return parts[0] - parts[1] + parts[2]
 
 
 def _union(graph: Graph, step: FeatureUnion, x: Any) -> Value:
     if step.transformer_weights:
         raise ValueError("FeatureUnion cannot be exported with transformer_weights")
     parts = [transformed(graph, part, x) for _, part in step.transformer_list if part != "drop"]
-    return graph("Concat", *parts, axis=1)
+    return graph.concat(parts)
 
 
 def _texts(graph: Graph, step: Any, x: Any) -> Value:
-    return counted_terms(graph, step, graph.given("X", "text") if x == "X" else x)
+    return counted_terms(graph, step, graph.given("X", "text") if x is graph.x else x)
 
 
 STEPS: dict[type, Callable[[Graph, Any, Value], Value]] = {

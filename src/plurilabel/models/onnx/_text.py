@@ -1,14 +1,15 @@
-"""Texts: strings in, counts of words and characters out, as scikit-learn counts them.
+"""Converters of texts, which count words and characters as scikit-learn does.
 
-ONNX compares whole strings only, and the lower case of its ``StringNormalizer`` depends on the
-locales of the machine. So texts are taken apart into characters, each character becomes the number
-of its lower case, and a word or an n-gram is known by a 64-bit hash of these numbers.
+ONNX only compares whole strings, and its ``StringNormalizer`` lowercases by the locale of the
+machine. So texts are split into characters, each character is mapped to a number for its lower
+case, and words and n-grams are identified by 64-bit hashes of these numbers.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -27,9 +28,8 @@ PATTERNS = {
     (r"(?u)\b\w+\b", False): rf"{LETTER}+",
     (r"(?u)\b\w+\b", True): rf"{LOWER}*\x{{130}}|{LOWER}+",
 }
-FILLED = r"[^\t-\r\x1c-\x20\x{85}\p{Z}]"  # what is not blank, in Python
-END = np.array([2**62])
-SMALL = 256  # counts below this have their logarithm in a table
+FILLED = r"[^\t-\r\x1c-\x20\x{85}\p{Z}]"  # not whitespace in Python
+SMALL = 256  # logarithms of counts below this are in a table
 
 
 def counted_terms(graph: Graph, step: Any, texts: Value) -> Value:
@@ -58,53 +58,53 @@ def weighted(graph: Graph, step: TfidfTransformer, counts: Value) -> Value:
     if step.sublinear_tf:
         # small counts by a table: the last bit of a logarithm depends on the library
         table = np.array([0.0, *(np.log(np.arange(1.0, SMALL)) + 1)])
-        few = graph.cast(graph("Min", counts, np.float64(SMALL - 1)), np.int64)
-        many = graph("Add", graph("Log", graph("Max", counts, np.float64(1))), np.float64(1))
-        is_small = graph("Less", counts, np.float64(SMALL))
+        few = graph("Min", counts, SMALL - 1.0).cast(np.int64)
+        many = graph("Log", graph("Max", counts, 1.0)) + 1.0
+        is_small = counts < float(SMALL)
         counts = graph("Where", is_small, graph("Gather", table, few), many)
     if step.use_idf:
-        counts = graph("Mul", counts, np.asarray(step.idf_, dtype=np.float64)[np.newaxis])
+        counts = counts * np.asarray(step.idf_, dtype=np.float64)[np.newaxis]
     return counts if step.norm is None else unit_length(graph, step.norm, counts)
 
 
 def unit_length(graph: Graph, norm: str, x: Value) -> Value:
-    """Rows of length one; rows of zeros as they are."""
+    """Normalize rows; rows of zeros stay as they are."""
     if norm == "max":
-        length = graph("ReduceMax", graph("Abs", x), axes=[1], keepdims=1)
+        length = abs(x).largest()
     else:
-        sizes = graph("Abs", x) if norm == "l1" else graph("Mul", x, x)
-        # in the order of the features, as for sparse rows in scikit-learn: trees tell last bits
-        sums = graph("CumSum", sizes, np.int64(1))
-        length = graph("Slice", sums, np.array([-1]), END, np.array([1]))
+        sizes = abs(x) if norm == "l1" else x * x
+        # in the order of the features, as scikit-learn for sparse rows: trees see the last bit
+        length = graph("CumSum", sizes, 1).part(-1)
         length = graph("Sqrt", length) if norm == "l2" else length
-    zero = graph("Equal", length, np.float64(0))
-    return graph("Div", x, graph("Where", zero, np.float64(1), length))
+    zero = length.equals(0.0)
+    return x / graph("Where", zero, 1.0, length)
 
 
 def stripped(graph: Graph, texts: Value) -> Value:
-    """Texts (n,) without blanks at both ends."""
-    return graph(
-        "Gather", tokens(graph, texts, f"{FILLED}(?s:.*{FILLED})?", [""]), np.int64(0), axis=1
-    )
+    """Texts (n,) without whitespace at both ends."""
+    return graph("Gather", tokens(graph, texts, f"{FILLED}(?s:.*{FILLED})?", [""]), 0, axis=1)
 
 
 def tokens(graph: Graph, texts: Value, pattern: str, then: Sequence[str]) -> Value:
-    """What matches a pattern (n, most + 1), and after it the same strings in every row."""
+    """Matches of a pattern, padded to the longest row, followed by the strings ``then``."""
     (found,) = graph.node(
         "Tokenizer", texts, outputs=1, domain="com.microsoft",
         mark=0, mincharnum=1, pad_value=then[0], tokenexp=pattern,
     )  # fmt: skip
-    n = graph("Slice", graph("Shape", found), np.array([0]), np.array([1]))
-    shape = graph("Concat", n, np.array([len(then)]), axis=0)
-    more = graph("Expand", np.array([then], dtype=object), shape)
-    return graph("Concat", found, more, axis=1)
+    return graph.concat([found, _repeated(graph, np.array([then], dtype=object), found)])
+
+
+def _repeated(graph: Graph, row: Any, like: Value) -> Value:
+    """An array (1, m), repeated for the rows of another one."""
+    shape = graph("Concat", like.size(0), np.array([row.shape[1]]), axis=0)
+    return graph("Expand", row, shape)
 
 
 # hashes -------------------------------------------------------------------------------------
 
 
 def _codes(texts: str) -> NDArray[np.uint64]:
-    """A number for each character, as random as it can be."""
+    """A pseudo-random number for each character (SplitMix64)."""
     z = np.frombuffer(texts.encode("utf-32-le"), dtype=np.uint32).astype(np.uint64)
     z = (z + np.uint64(1)) * np.uint64(BASE)
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -121,11 +121,10 @@ def _hashes(terms: Iterable[str], powers: NDArray[np.uint64]) -> list[int]:
 
 
 def _coded(graph: Graph, characters: Value, known: set[str], lower: bool, blank: int) -> Value:
-    """Numbers of characters, in lower case; those of blanks and of none are given."""
-    alphabet = {c: c for c in known}
+    """Numbers of characters in lower case; ``blank`` is that of whitespace and of padding."""
+    alphabet = {c: c for c in sorted(known)}
     if lower:
-        every = map(chr, range(sys.maxunicode + 1))
-        alphabet |= {c: c.lower()[0] for c in every if c.lower()[0] in known}
+        alphabet |= {c: low for c, low in _lowercase().items() if low in known}
         alphabet["Σ"] = "Σ"  # whose lower case depends on its place in a word
     codes = _codes("".join(alphabet.values())).astype(np.int64)
     table = dict(zip(alphabet, codes.tolist())) | {"": blank}
@@ -137,6 +136,13 @@ def _coded(graph: Graph, characters: Value, known: set[str], lower: bool, blank:
     )[0]  # fmt: skip
 
 
+@cache
+def _lowercase() -> dict[str, str]:
+    """Characters that lowercasing changes, with the first character of the result."""
+    every = map(chr, range(sys.maxunicode + 1))
+    return {c: low[0] for c in every if (low := c.lower()) != c}
+
+
 def _taken_apart(graph: Graph, texts: Value) -> Value:
     (found,) = graph.node(
         "Tokenizer", texts, outputs=1, domain="com.microsoft",
@@ -146,7 +152,7 @@ def _taken_apart(graph: Graph, texts: Value) -> Value:
 
 
 def _counts(graph: Graph, found: Value, grams: Sequence[Sequence[int]]) -> Value:
-    """How often each n-gram of numbers occurs in each row of numbers found."""
+    """Count each n-gram of numbers in each row."""
     lengths = np.array([len(gram) for gram in grams])
     order = np.argsort(lengths, kind="stable")
     starts = [int(lengths[lengths < n].sum()) for n in range(1, lengths.max() + 1)]
@@ -156,7 +162,7 @@ def _counts(graph: Graph, found: Value, grams: Sequence[Sequence[int]]) -> Value
         ngram_counts=starts, ngram_indexes=order.tolist(),
         pool_int64s=[number for j in order for number in grams[j]],
     )  # fmt: skip
-    return graph.cast(counts, np.float64)
+    return counts.cast(np.float64)
 
 
 # words and characters -----------------------------------------------------------------------
@@ -174,77 +180,68 @@ def _of_words(graph: Graph, step: Any, terms: list[str], texts: Value) -> Value:
     longest = max(map(len, [*words, *stop]))
     powers = _powers(longest + 1)
     found = tokens(graph, texts, pattern, [" "])
-    # each word is taken apart once, however often it occurs
+    # each distinct word is split once
     flat = graph("Reshape", found, np.array([-1]))
     distinct, _, number = graph.node("Unique", flat, outputs=3, sorted=1)
     characters = _taken_apart(graph, distinct)
     codes = _coded(graph, characters, set("".join([*words, *stop])), step.lowercase, 0)
-    codes = graph("Slice", codes, np.array([0]), np.array([longest + 1]), np.array([1]))
+    codes = codes.part(0, longest + 1)
     codes = _with_last_sigma(graph, codes, 0) if step.lowercase else codes
-    width = graph("Slice", graph("Shape", codes), np.array([1]), np.array([2]))
-    places = graph("Slice", powers.astype(np.int64), np.array([0]), width)
+    places = graph("Slice", powers.astype(np.int64), np.array([0]), codes.size(1))
     # a cumulative sum, since ReduceSum of onnxruntime rounds large integers
-    sums = graph("CumSum", graph("Mul", codes, places), np.int64(1))
-    hashes = graph("Gather", sums, np.int64(-1), axis=1)
+    hashes = graph("Gather", graph("CumSum", codes * places, 1), -1, axis=1)
     hashed = graph("Reshape", graph("Gather", hashes, number), graph("Shape", found))
     if stop:
         among = np.array(_hashes(stop, powers))[np.newaxis]
-        same = graph("Equal", graph("Unsqueeze", hashes, np.array([1])), among)
-        same = graph("ReduceMax", graph.cast(same, np.int32), axes=[1], keepdims=0)
+        same = graph("Unsqueeze", hashes, np.array([1])).equals(among)
+        same = graph("ReduceMax", same.cast(np.int32), axes=[1], keepdims=0)
         dropped = graph("Reshape", graph("Gather", same, number), graph("Shape", found))
-        hashed = _moved_up(graph, hashed, graph.cast(dropped, bool))
+        hashed = _moved_up(graph, hashed, dropped.cast(bool))
     of = dict(zip(words, _hashes(words, powers)))
     return _counts(graph, hashed, [[of[word] for word in term.split(" ")] for term in terms])
 
 
 def _with_last_sigma(graph: Graph, codes: Value, end: int) -> Value:
-    """Numbers of words, the lower case of a capital sigma at their end being another one."""
+    """Lowercase capital sigmas: ς at the end of a word, otherwise σ."""
     inner, last, capital = _codes("σςΣ").astype(np.int64)
-    is_capital = graph("Equal", codes, capital)
-    next_ones = graph("Slice", codes, np.array([1]), END, np.array([1]))
-    nothing = graph("Sub", *[graph.columns(codes, [0])] * 2)
-    at_end = graph("Equal", graph("Concat", next_ones, nothing, axis=1), np.int64(end))
+    is_capital = codes.equals(capital)
+    next_ones, first = codes.part(1), codes.columns([0])
+    at_end = graph.concat([next_ones, first - first]).equals(end)
     return graph("Where", is_capital, graph("Where", at_end, last, inner), codes)
 
 
 def _moved_up(graph: Graph, values: Value, dropped: Value) -> Value:
-    """Rows of numbers without those that are dropped; zeros at the end instead."""
-    last = graph("Slice", graph("Shape", values), np.array([1]), np.array([2]))
-    key = graph.cast(dropped, np.int32)  # the sort is stable
+    """Rows of numbers without the dropped ones, padded with zeros."""
+    last, key = values.size(1), dropped.cast(np.int32)  # the sort is stable
     order = graph.node("TopK", key, last, outputs=2, axis=1, largest=0, sorted=1)[1]
-    kept = graph("Where", dropped, np.int64(0), values)
+    kept = graph("Where", dropped, 0, values)
     return graph("GatherElements", kept, order, axis=1)
 
 
 def _of_characters(graph: Graph, step: Any, terms: list[str], texts: Value) -> Value:
-    """N-grams inside of words, which have a blank on each side.
+    """N-grams inside words, which are padded with a blank on each side.
 
     No term has a blank inside, so that all n-grams of a text with single blanks can be looked up.
     """
     blank = int(_codes(" ").astype(np.int64)[0])
     lengths = sorted({len(term) for term in terms})
-    powers = _powers(lengths[-1])
-    codes = _coded(graph, _taken_apart(graph, texts), set("".join(terms)), step.lowercase, blank)
-    n = graph("Slice", graph("Shape", codes), np.array([0]), np.array([1]))
-    side = graph("Expand", np.array([[blank]]), graph("Concat", n, np.array([1]), axis=0))
-    codes = graph("Concat", side, codes, side, axis=1)
-    is_blank = graph("Equal", codes, np.int64(blank))
-    before = graph("Slice", is_blank, np.array([0]), np.array([-1]), np.array([1]))
-    first = graph.cast(graph("Mul", side, np.int64(0)), bool)
-    dropped = graph("And", is_blank, graph("Concat", first, before, axis=1))
-    codes = _moved_up(graph, codes, dropped)
-    codes = _with_last_sigma(graph, codes, blank) if step.lowercase else codes
     most = lengths[-1]
-    after = graph("Expand", np.array([[0]]), graph("Concat", n, np.array([most]), axis=0))
-    codes, total, grams = graph("Concat", codes, after, axis=1), "", []
+    powers = _powers(most)
+    codes = _coded(graph, _taken_apart(graph, texts), set("".join(terms)), step.lowercase, blank)
+    side = _repeated(graph, np.array([[blank]]), codes)
+    codes = graph.concat([side, codes, side])
+    is_blank = codes.equals(blank)
+    before = is_blank.part(0, -1)
+    first = (side * 0).cast(bool)
+    codes = _moved_up(graph, codes, is_blank & graph.concat([first, before]))
+    codes = _with_last_sigma(graph, codes, blank) if step.lowercase else codes
+    codes = graph.concat([codes, _repeated(graph, np.zeros((1, most), dtype=np.int64), codes)])
+    total, grams = None, []
     for k, power in enumerate(powers.astype(np.int64)):
-        part = graph("Slice", codes, np.array([k]), np.array([k - most]), np.array([1]))
-        part = graph("Mul", part, power)
-        total = graph("Add", total, part) if total else part
-        if k + 1 in lengths:  # so that no n-gram with zeros at its end is that of a shorter one
-            grams.append(graph("Add", total, np.int64((k + 1) * (LENGTH >> 4))))
-    found = graph("Concat", *grams, axis=1) if len(grams) > 1 else grams[0]
+        part = codes.part(k, k - most) * power
+        total = part if total is None else total + part
+        if k + 1 in lengths:  # so that no n-gram with zeros at its end equals a shorter one
+            grams.append(total + (k + 1) * (LENGTH >> 4))
     length = np.array([len(term) * (LENGTH >> 4) for term in terms])
-    return _counts(
-        graph, found, (np.array(_hashes(terms, powers)) + length)[:, np.newaxis].tolist()
-    )
+    hashes = (np.array(_hashes(terms, powers)) + length)[:, np.newaxis].tolist()
+    return _counts(graph, graph.concat(grams), hashes)

@@ -1,11 +1,12 @@
-"""``to_onnx``: a model as a graph that onnxruntime and others can run, built node by node."""
+"""Export a model as an ONNX graph, built node by node."""
 
 from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,29 +27,27 @@ from plurilabel.neighbors import ExactIndex
 
 IR_VERSION = 8  # of ONNX 1.12, as the operators
 OPSETS = {"": 17, "ai.onnx.ml": 3, "com.microsoft": 1}
-"""Versions of the operators: those of ONNX 1.12, which every runtime since 2022 knows.
+"""Versions of the operators: those of ONNX 1.12, which all runtimes since 2022 support.
 
-The last are onnxruntime's own, in all its builds. Only models of text, categories or dates use
-one: ONNX has none that takes a text apart.
+The last are onnxruntime's own, included in all its builds. Only models of text, categories or
+dates use them, since ONNX cannot split strings.
 """
 
 LARGEST = 2_000_000_000  # bytes of a protocol buffer, less some for names
-
-Value: TypeAlias = str
-"""The name of a value in the graph: of an input, a constant, or what a node computes."""
+END = np.array([2**62])  # of a slice
 
 
 def to_onnx(model: Model | Any, path: str | os.PathLike[str] | None = None) -> Any:
-    """Write a fitted model down as an ONNX graph, to run it without Python or this library.
+    """Export a fitted model as an ONNX graph, which runs without Python and this library.
 
-    The graph of a model of numbers takes ``X``, a float64 matrix of n rows with the features as
-    columns. That of a table has an input for each column: numbers as float64, NaN where missing;
-    text and categories as strings, empty where missing; dates as strings such as
-    ``"2021-07-02"`` or ``"2021-07-02T10:00:00"``; vectors as float64 of shape (n, length). That of
-    a vectorizer takes ``X``, n texts. The number of rows is free.
+    The graph of a numeric model takes ``X``, a float64 matrix of shape (n, d). That of a table
+    model has one input per column: float64 for numbers, NaN if missing; strings for text and
+    categories, empty if missing; strings such as ``"2021-07-02"`` or ``"2021-07-02T10:00:00"``
+    for dates; float64 of shape (n, length) for vectors. That of a vectorizer takes ``X``, n
+    texts. The number of rows is free.
 
-    The outputs are ``scores``, float64, and ``labels``, 0/1 in int64, each with n rows and a
-    column for each label, and ``names``, those of the labels. The cut is in the graph.
+    The outputs are ``scores`` (float64) and ``labels`` (0/1, int64), both of shape (n, q), and
+    ``names``, the label names. Thresholds are part of the graph.
 
     Needs onnx: ``pip install 'plurilabel[onnx]'``.
 
@@ -56,39 +55,39 @@ def to_onnx(model: Model | Any, path: str | os.PathLike[str] | None = None) -> A
     ----------
     model : fitted estimator, pipeline, search or Model
     path : str or path, default=None
-        Where to write the graph; the file appears whole or not at all.
+        File to write, atomically.
 
     Returns
     -------
     onnx.ModelProto
-        Its metadata has ``label_names`` and ``feature_names`` as JSON, ``score_method`` and
-        ``cut``, the cut that is meant unless a strategy has others.
+        Its metadata has ``label_names``, ``feature_names`` and ``inputs`` as JSON,
+        ``score_method``, and ``cut``, the default threshold of that method.
 
     Raises
     ------
     ValueError
-        If a part of the model cannot be exported. The message names those that can.
+        If a part of the model cannot be exported. The message lists the parts that can.
 
     Notes
     -----
-    The guide to other tools lists what can be exported: most transformations, trees and
-    neighbours, with thresholds that cut one row at a time and scikit-learn's usual steps before
-    them. :class:`~plurilabel.AutoClassifier` may choose what cannot, such as a
-    :class:`~plurilabel.StaticEncoder` for texts, unless fitted with
-    ``leave_out=not_exportable``. The files of neighbours hold the training set.
+    Supported are most transformations, trees and nearest neighbors, thresholds that cut one row
+    at a time, and scikit-learn's usual steps before them; see the guide on other tools.
+    :class:`~plurilabel.AutoClassifier` may choose parts that are not supported, such as a
+    :class:`~plurilabel.StaticEncoder` for texts, unless fitted with ``leave_out=not_exportable``.
+    The graph of a nearest-neighbor learner contains the training set.
 
-    Words are counted as scikit-learn counts them, also in lower case and whatever the language or
-    the locale of the machine. Two letters may be told apart: the Turkish capital I with a dot in
-    parts of words, and the Greek capital sigma after a character that is not a letter.
+    Words are counted as in scikit-learn, whatever the locale of the machine. Lowercasing differs
+    for two letters: the Turkish dotted capital I in parts of words, and the Greek capital sigma
+    after a character that is not a letter.
 
-    Scores differ from the model's by rounding at most. Those of trees and forests are the same bit
-    by bit, and so are those of neighbours: candidates found by a product of matrices are compared
-    by the exact distance, and of equal distances the lower row number wins, unless more than
-    k + 16 further points are equally near up to rounding. A graph does not check its input: where
-    a model has an error, because of NaN for example, a graph gives some answer.
+    Scores equal the model's up to rounding. Those of trees, forests and nearest neighbors are
+    equal bit by bit: candidate neighbors are compared by their exact distance, and the lower row
+    number wins ties, unless more than k + 16 further points are equally near up to rounding. A
+    graph does not validate its input: where the model raises an error, for example because of
+    NaN, the graph returns an arbitrary result.
 
-    The neighbours of n rows among N training instances take n N numbers of memory at once, and
-    texts as many as rows and words: send rows in blocks.
+    Nearest neighbors of n rows among N training instances take n N numbers of memory, and texts
+    as many as rows times words: send rows in blocks.
 
     Examples
     --------
@@ -112,18 +111,18 @@ def to_onnx(model: Model | Any, path: str | os.PathLike[str] | None = None) -> A
     if not isinstance(model, Model):
         model = Model.of(model)
     check_is_fitted(model.estimator)
-    found = answer(graph, model.estimator, "X")
+    found = answer(graph, model.estimator, graph.x)
     names = graph.constant(np.array(model.label_names, dtype=object))
-    graph.nodes.append(helper.make_node("Identity", [names], ["names"]))
-    graph.nodes.append(helper.make_node("Identity", [found.scores], ["scores"]))
-    graph.nodes.append(
-        helper.make_node("Cast", [found.sets], ["labels"], to=onnx.TensorProto.INT64)
-    )
+    types = onnx.TensorProto
+    graph.nodes += [
+        helper.make_node("Identity", [names.name], ["names"]),
+        helper.make_node("Identity", [found.scores.name], ["scores"]),
+        helper.make_node("Cast", [found.sets.name], ["labels"], to=types.INT64),
+    ]
     features = getattr(model.estimator, "feature_names_in_", model.feature_names)  # in its order
     d, q = len(features), len(model.label_names)
     if not graph.inputs:
         graph.given("X", "numbers", d)
-    types = onnx.TensorProto
     proto = helper.make_model(
         helper.make_graph(
             graph.nodes,
@@ -163,19 +162,19 @@ def to_onnx(model: Model | Any, path: str | os.PathLike[str] | None = None) -> A
 
 
 def not_exportable(learner: Any, *, unknown_labels: bool = False) -> str:
-    """Say why a learner, which need not be fitted, cannot be exported by :func:`to_onnx`.
+    """Explain why a learner, fitted or not, cannot be exported by :func:`to_onnx`.
 
     Parameters
     ----------
     learner : learner, pipeline, search, transformer or threshold strategy
     unknown_labels : bool, default=False
-        Whether it is fitted with unknown labels, with which neighbours cannot be exported.
+        Whether it is fitted with unknown labels, which nearest-neighbor learners do not support
+        in ONNX.
 
     Returns
     -------
     str
-        Empty if all its parts are of classes that can be exported. Some of their parameters may
-        still be refused by :func:`to_onnx`.
+        Empty if all parts can be exported. :func:`to_onnx` may still reject some parameters.
 
     Examples
     --------
@@ -207,10 +206,10 @@ class Answer(NamedTuple):
 
     Attributes
     ----------
-    scores : value of shape (n, q), float64
-    sets : value of shape (n, q), bool
-    method : str
-        Where the scores come from: "predict_proba" or "decision_function".
+    scores : Value of shape (n, q), float64
+    sets : Value of shape (n, q), bool
+    method : {"predict_proba", "decision_function"}
+        Origin of the scores.
     """
 
     scores: Value
@@ -219,7 +218,7 @@ class Answer(NamedTuple):
 
 
 def import_onnx() -> Any:
-    """The package onnx, or an error that says how to get it."""
+    """Import onnx, or explain how to install it."""
     try:
         return import_module("onnx")
     except ImportError:
@@ -228,10 +227,95 @@ def import_onnx() -> Any:
         ) from None
 
 
-class Graph:
-    """Nodes and constants so far.
+def converter(
+    converters: Mapping[type, Callable[..., Any]], part: Any, what: str = "", more: str = ""
+) -> Callable[..., Any]:
+    """The function that converts a part; subclasses may behave differently and have none."""
+    if type(part) not in converters:
+        names = ", ".join(sorted(kind.__name__ for kind in converters))
+        raise ValueError(
+            f"{what}{type(part).__name__} cannot be exported; supported are {names}{more}"
+        )
+    return converters[type(part)]
 
-    A call adds a node: ``graph("Add", x, np.ones(3))`` gives the name of the sum. Arrays among
+
+def _operator(name: str) -> Callable[[Value, Any], Value]:
+    return lambda self, other: self.graph(name, self, other)
+
+
+def _reflected(name: str) -> Callable[[Value, Any], Value]:
+    return lambda self, other: self.graph(name, other, self)
+
+
+class Value:
+    """An input of a graph, a constant, or the output of a node.
+
+    Arithmetic and comparisons add nodes: ``(x - mean) / scale`` is the value of the quotient. The
+    other operand may be an array or a number: floats are float64, integers int64.
+    """
+
+    __array_ufunc__ = None  # arrays on the left leave the operation to the value
+
+    def __init__(self, graph: Graph, name: str) -> None:
+        self.graph, self.name = graph, name
+
+    __add__, __radd__ = _operator("Add"), _reflected("Add")
+    __sub__, __rsub__ = _operator("Sub"), _reflected("Sub")
+    __mul__, __rmul__ = _operator("Mul"), _reflected("Mul")
+    __truediv__, __rtruediv__ = _operator("Div"), _reflected("Div")
+    __matmul__ = _operator("MatMul")
+    __gt__, __lt__, __le__ = _operator("Greater"), _operator("Less"), _operator("LessOrEqual")
+    __and__, __or__ = _operator("And"), _operator("Or")
+    equals = _operator("Equal")
+
+    def __neg__(self) -> Value:
+        return self.graph("Neg", self)
+
+    def __abs__(self) -> Value:
+        return self.graph("Abs", self)
+
+    def cast(self, dtype: Any) -> Value:
+        """Convert to another type."""
+        to = self.graph.onnx.helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
+        return self.graph("Cast", self, to=to)
+
+    def columns(self, places: Any) -> Value:
+        """Columns of a matrix, in the order given."""
+        return self.graph("Gather", self, np.asarray(places, dtype=np.int64), axis=1)
+
+    def part(self, start: int, stop: Any = END) -> Value:
+        """Columns of a matrix from start to stop; negative numbers count from the end."""
+        return self.graph("Slice", self, np.array([start]), np.atleast_1d(stop), np.array([1]))
+
+    def size(self, axis: int) -> Value:
+        """Number of rows (0) or columns (1), as an array of shape (1,)."""
+        return self.graph("Slice", self.graph("Shape", self), *np.array([[axis], [axis + 1]]))
+
+    def filled(self, number: Any) -> Value:
+        """An array of the same shape with a number in each place."""
+        fill = self.graph.onnx.numpy_helper.from_array(np.array([number]))
+        return self.graph("ConstantOfShape", self.graph("Shape", self), value=fill)
+
+    def largest(self) -> Value:
+        """Largest value of each row, (n, 1)."""
+        return self.graph("ReduceMax", self, axes=[1], keepdims=1)
+
+    def best(self, *, keepdims: int = 0) -> Value:
+        """Column of the largest value of each row, the first of ties."""
+        return self.graph("ArgMax", self, axis=1, keepdims=keepdims)
+
+    def fixed(self, numbers: NDArray[np.float64]) -> Value:
+        """Scores (n, q), replaced in the columns whose number is not NaN."""
+        known = ~np.isnan(numbers)
+        if not known.any():
+            return self
+        return self.graph("Where", known[np.newaxis], np.nan_to_num(numbers)[np.newaxis], self)
+
+
+class Graph:
+    """The nodes and constants of a graph.
+
+    A call adds a node: ``graph("Max", x, np.ones(3))`` returns its value. Arrays and numbers among
     the inputs become constants.
     """
 
@@ -244,16 +328,17 @@ class Graph:
         self.kinds: dict[str, str] = {}  # of the inputs
         self.domains = {"", "ai.onnx.ml"}
         self.size, self._names = 0, 0
+        self.x = Value(self, "X")
 
     def given(self, column: str, kind: str, *width: int) -> Value:
-        """Add an input of the graph: numbers, or text for all other kinds."""
+        """Add an input: float64 for numbers, strings for all other kinds."""
         name = f"{column}_" if column in ("scores", "labels", "names") else column
         types = self.onnx.TensorProto
         element = types.DOUBLE if kind == "numbers" else types.STRING
         shape = ["n", *width]
         self.inputs[name] = self.onnx.helper.make_tensor_value_info(name, element, shape)
         self.kinds[name] = kind
-        return name
+        return Value(self, name)
 
     def __call__(self, operator: str, *inputs: Any, **attributes: Any) -> Value:
         """Add a node with one output."""
@@ -264,22 +349,22 @@ class Graph:
         self, operator: str, *inputs: Any, outputs: int, domain: str = "", **attributes: Any
     ) -> list[Value]:
         """Add a node with several outputs."""
-        names = [one if isinstance(one, str) else self.constant(one) for one in inputs]
+        values = [one if isinstance(one, Value) else self.constant(one) for one in inputs]
         results = [self._name(operator) for _ in range(outputs)]
         self.domains.add(domain)
         node = self.onnx.helper.make_node(
             operator,
-            names,
+            [value.name for value in values],
             results,
-            name=f"{results[0]}_node",  # older runtimes need names to tell nodes apart
+            name=f"{results[0]}_node",  # older runtimes need unique names
             domain=domain,
             **attributes,
         )
         self.nodes.append(node)
-        return results
+        return [Value(self, name) for name in results]
 
     def constant(self, array: Any) -> Value:
-        """Add a constant. In the file, a sparse matrix holds its values only."""
+        """Add a constant; a matrix with few nonzero values is stored sparsely."""
         if sparse.issparse(array) and 16 * array.nnz < array.shape[0] * array.shape[1]:
             return self._sparse_constant(sparse.csr_array(array, dtype=np.float64))
         array = dense(array) if sparse.issparse(array) else array
@@ -288,7 +373,7 @@ class Graph:
         self.size += array.nbytes
         name = self._name("constant")
         self.constants.append(self.onnx.numpy_helper.from_array(array, name))
-        return name
+        return Value(self, name)
 
     def _sparse_constant(self, array: Any) -> Value:
         array.sum_duplicates()
@@ -300,44 +385,26 @@ class Graph:
         values = tensor(array.data, name), tensor(places, f"{name}_places")
         made = self.onnx.helper.make_sparse_tensor(*values, array.shape)
         self.sparse_constants.append(made)
-        return name
+        return Value(self, name)
 
     def check_room(self, n_bytes: float) -> None:
-        """Raise an error if the graph would become too large for a file."""
+        """Raise an error if the graph would exceed the maximum size of a file."""
         if self.size + n_bytes > LARGEST:
             raise ValueError(
-                f"the model would take more than {file_size(LARGEST)}, the most that an ONNX "
-                "file can hold"
+                f"the model would take more than {file_size(LARGEST)}, the limit of ONNX files"
             )
 
-    def cast(self, value: Value, dtype: Any) -> Value:
-        """The value in another type."""
-        to = self.onnx.helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
-        return self("Cast", value, to=to)
-
-    def columns(self, x: Value, places: Any) -> Value:
-        """Columns of a matrix, in the order given."""
-        return self("Gather", x, np.asarray(places, dtype=np.int64), axis=1)
-
-    def filled_like(self, value: Value, number: Any) -> Value:
-        """A number in each place of an array of the same shape."""
-        fill = self.onnx.numpy_helper.from_array(np.array([number]))
-        return self("ConstantOfShape", self("Shape", value), value=fill)
-
-    def where_fixed(self, scores: Value, numbers: NDArray[np.float64]) -> Value:
-        """Scores (n, q) with a number for all rows in columns where that is not NaN."""
-        fixed = ~np.isnan(numbers)
-        if not fixed.any():
-            return scores
-        return self("Where", fixed[np.newaxis], np.nan_to_num(numbers)[np.newaxis], scores)
+    def concat(self, parts: Sequence[Value]) -> Value:
+        """Matrices side by side."""
+        return self("Concat", *parts, axis=1) if len(parts) > 1 else parts[0]
 
     def nonempty(self, sets: Value, scores: Value, q: int) -> Value:
-        """Sets (n, q) with the label of the highest score where there is none."""
-        some = self("ReduceMax", self.cast(sets, np.int32), axes=[1], keepdims=1)
-        top = self("Equal", self("ArgMax", scores, axis=1, keepdims=1), np.arange(q)[np.newaxis])
-        return self("Or", sets, self("And", self("Equal", some, np.int32(0)), top))
+        """Add the label with the highest score to empty sets (n, q)."""
+        some = sets.cast(np.int32).largest()
+        top = scores.best(keepdims=1).equals(np.arange(q)[np.newaxis])
+        return sets | (some.equals(np.int32(0)) & top)
 
-    def _name(self, of: str) -> Value:
+    def _name(self, of: str) -> str:
         self._names += 1
         name = f"{self.prefix}{of}_{self._names}"
         return self._name(of) if name in self.inputs else name

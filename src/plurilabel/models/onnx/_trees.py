@@ -1,8 +1,10 @@
-"""Trees: the leaf of each row, and what is said there."""
+"""Converters of trees: find the leaf of each row, and look up its values."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
+from operator import add
 from typing import Any
 
 import numpy as np
@@ -14,11 +16,12 @@ from plurilabel.models.onnx._to_onnx import Graph, Value
 def mean_of_leaves(
     graph: Graph, trees: Sequence[Any], tables: Sequence[NDArray[Any]], x: Value
 ) -> Value:
-    """Mean over scikit-learn's trees of the row of a table (nodes, m) at the leaf of x: (n, m).
+    """Mean over scikit-learn's trees of the values of the leaf of each row, (n, m).
 
-    The operator for trees sums in single precision and stores a number for each leaf and label.
-    Here it finds the numbers of the leaves only; their tables are added in float64 and in the
-    order of the trees, which gives what ``predict_proba`` gives, bit for bit.
+    The tables (nodes, m) have the values of the nodes of each tree. The operator for trees sums in
+    single precision and stores a number for each leaf and label. It is only used to find the
+    leaves; their values are added in float64 and in the order of the trees, which gives the result
+    of ``predict_proba`` bit for bit.
     """
 
     def joined(name: str) -> NDArray[Any]:
@@ -31,7 +34,7 @@ def mean_of_leaves(
     to_left = [np.asarray(getattr(t, "missing_go_to_left", np.zeros(t.node_count))) for t in trees]
     numbers = leaf_numbers(
         graph,
-        graph.cast(x, np.float32),  # as scikit-learn's trees see it
+        x.cast(np.float32),  # as scikit-learn's trees do
         np.cumsum([0, *sizes])[:-1],
         np.where(is_leaf, -1, joined("feature")),
         _rounded_down(joined("threshold")),
@@ -41,16 +44,16 @@ def mean_of_leaves(
     )
     said = np.vstack([table[tree.children_left == -1] for table, tree in zip(tables, trees)])
     total = sum_of_leaves(graph, numbers, said.astype(np.float64), len(trees))
-    return graph("Div", total, np.float64(len(trees))) if len(trees) > 1 else total
+    return total / float(len(trees)) if len(trees) > 1 else total
 
 
 def sum_of_leaves(graph: Graph, numbers: Value, said: Any, n_trees: int) -> Value:
-    """Sum over the trees of the rows of a table (leaves, m) with these numbers (n, trees)."""
-    table, total = graph.constant(said), ""
-    for t in range(n_trees):
-        row = graph("Gather", table, graph("Gather", numbers, np.int64(t), axis=1), axis=0)
-        total = graph("Add", total, row) if total else row
-    return total
+    """Sum over the trees of the values (leaves, m) at leaf numbers (n, trees)."""
+    table = graph.constant(said)
+    rows = (
+        graph("Gather", table, graph("Gather", numbers, t, axis=1), axis=0) for t in range(n_trees)
+    )
+    return reduce(add, rows)
 
 
 def leaf_numbers(
@@ -63,10 +66,10 @@ def leaf_numbers(
     left: NDArray[Any],
     right: NDArray[Any],
 ) -> Value:
-    """The number of the leaf of each row among all leaves, for each tree, (n, trees).
+    """Number of the leaf of each row in each tree, among all leaves, (n, trees).
 
-    All nodes are in one list, those of a tree from its root up to the next; leaves have the
-    feature -1. Rows go to the left up to the threshold, which has the type of x.
+    The nodes of all trees are in one list, each tree from its root up to the next root; leaves
+    have the feature -1. Rows go left up to the threshold, which has the type of x.
     """
     sizes = np.diff([*roots, len(feature)])
     of_tree, inside = np.repeat(np.arange(len(roots)), sizes), np.arange(len(feature))
@@ -101,11 +104,11 @@ def leaf_numbers(
         target_ids=of_tree[is_leaf].tolist(),
         **_numbers("target_weights", number.astype(threshold.dtype), tensor),
     )
-    return graph("Add", graph.cast(found, np.int64), start[np.newaxis].astype(np.int64))
+    return found.cast(np.int64) + start[np.newaxis].astype(np.int64)
 
 
 def _numbers(name: str, values: NDArray[Any], tensor: Any) -> dict[str, Any]:
-    """An attribute of the operator for trees: double precision has other names."""
+    """An attribute of the operator for trees, which has another name in double precision."""
     if values.dtype == np.float32:
         return {name: values.tolist()}
     return {f"{name}_as_tensor": tensor(values, name)}

@@ -1,4 +1,4 @@
-"""Points in low precision, the rounding that this costs, and the kernels in plain torch."""
+"""Points in low precision and their rounding errors, and the kernels in plain torch."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NUMBERS = 1 << 24  # worked on at once
 
 @dataclass(frozen=True)
 class Frame:
-    """Where points are moved, and by which power of two they are scaled."""
+    """The centre of points, and the power of two that scales them."""
 
     centre: Tensor
     scale: float
@@ -37,7 +37,7 @@ class Frame:
 
 
 class Rounded:
-    """Points as a product needs them, in half precision or float32."""
+    """Points for a product, in half precision or float32, with their rounding errors."""
 
     def __init__(self, X: Tensor, frame: Frame, dtype: torch.dtype, *, exact: bool, pad: int = 1):
         n, d = X.shape
@@ -55,21 +55,21 @@ class Rounded:
             self.squares[i : i + len(part)] = rounded.double().square().sum(1)
             self.errors[i : i + len(part)] = (moved - rounded.double()).square().sum(1).sqrt()
         self.unit = 0.0 if exact else 2.0**-11 if dtype == torch.float16 else 2.0**-24
-        # a zero in one of two points adds nothing to their product, and no rounding
+        # zeros add nothing to a product, and no rounding
         self.terms = int(terms)
         self.lost = 0.0 if exact else lost_by_sums(self.terms)
         self.tiny = 0.0 if exact else math.sqrt(d) * float(torch.finfo(dtype).tiny)
         self.errors *= 1 + 1e-9
 
     def heights(self, *, exact: bool) -> Tensor:
-        """|h|² for the columns, lowered by the error of the sum; infinite behind the end."""
+        """|h|² of the columns, less the error of the sum; infinite for padding."""
         lost = 0.0 if exact else lost_by_sums(self.terms)
         heights = torch.full((len(self.points),), torch.inf, device=self.points.device)
         heights[: len(self.squares)] = (self.squares * (1 - lost)).float()
         return heights
 
     def floor(self, rows: Tensor, values: Tensor, largest: Tensor) -> Tensor:
-        """A distance, in the scale of the points, that no column with such a value is below."""
+        """A lower bound of the (scaled) distance of columns with at least this value."""
         squares, e = self.squares[rows], self.errors[rows]
         apart = (values.double() + squares * (1 - self.lost)).clamp_min(0).sqrt()
         u = self.unit * 1.001
@@ -79,14 +79,13 @@ class Rounded:
 
 
 def lost_by_sums(terms: int) -> float:
-    """Largest error of a sum of so many products in float32, as a share of |h_x|² + |h_y|²."""
-    # At most a unit, 2**-23, for each term, of 2 |h_x| |h_y|; twice that also covers the last two
-    # operations.
+    """Largest error of a sum of ``terms`` products in float32, relative to |h_x|² + |h_y|²."""
+    # at most a unit, 2**-23, per term; twice that also covers the last two operations
     return (terms + 32) * 2.0**-22
 
 
 def padded_width(d: int) -> int:
-    """Features filled up with zeros, as the kernels want them."""
+    """The number of features, padded as the kernels need it."""
     if d <= 128:
         return max(16, 1 << (d - 1).bit_length())
     return -(-d // 64) * 64
@@ -97,8 +96,7 @@ def in_parts(X: Tensor) -> list[Tensor]:
 
 
 def in_numbered_parts(X: Tensor, width: int = 1) -> list[tuple[int, Tensor]]:
-    """Blocks of rows, and the number of their first row."""
-    # Some million numbers each, if no more than ``width`` are made of a row, or as many as it has.
+    """Blocks of rows with the index of their first row; ``width`` numbers are made of each row."""
     step = max(1, (1 << 22) // max(X.shape[1], width))
     return [(i, X[i : i + step]) for i in range(0, len(X), step)]
 
@@ -107,7 +105,7 @@ def in_numbered_parts(X: Tensor, width: int = 1) -> list[tuple[int, Tensor]]:
 
 
 def functions(device: torch.device) -> Any:
-    """The kernels where Triton runs, else the same three functions of this module."""
+    """The module with the three kernels: Triton's on a GPU, else this one."""
     if device.type == "cuda":
         try:
             from plurilabel.neighbors._gpu import kernels
@@ -120,8 +118,7 @@ def functions(device: torch.device) -> Any:
 
 def group_minima(Q: Tensor, X: Tensor, heights: Tensor, group: int, out: Tensor) -> None:
     """``out[i, g]`` is the least ``heights[j] - 2 Q[i] @ X[j]`` of the columns j of group g."""
-    # Sums in half precision would be rounded, and float32 may be rounded to TF32 before it is
-    # multiplied: half precision passes through that unchanged.
+    # Half precision is exact in float32, even if that is rounded to TF32; float32 needs float64.
     kind = torch.float32 if Q.dtype == torch.float16 else torch.float64
     Q, X, heights = Q.to(kind), X.to(kind), heights.to(kind)
     step = max(1, _NUMBERS // X.shape[0])
@@ -133,9 +130,9 @@ def group_minima(Q: Tensor, X: Tensor, heights: Tensor, group: int, out: Tensor)
 def distances_in_groups(
     Q: Tensor, rows: Tensor, X: Tensor, own: Tensor, groups: Tensor, group: int
 ) -> Tensor:
-    """Squared distances (m, T * group) of ``Q[rows]`` and the points of T groups each, in float32.
+    """Squared distances (m, T * group) in float32 of ``Q[rows]`` and the points of T groups each.
 
-    Infinite for points behind the end, and for a row's own point.
+    Infinite for padding and for a row's own point.
     """
     (m, T), n = groups.shape, X.shape[0]
     out = torch.empty((m, T * group), device=X.device, dtype=torch.float32)
@@ -164,7 +161,7 @@ def canonical_squares(A: Tensor, rows: Tensor, B: Tensor, cols: Tensor) -> Tenso
 
 
 def root(squares: Tensor) -> Tensor:
-    """Correctly rounded: torch's own root is on a GPU, but not on every processor."""
+    """A correctly rounded square root: torch's is, on a GPU, but not on every CPU."""
     if squares.device.type == "cpu":
         return torch.from_numpy(np.sqrt(squares.numpy()))
     return squares.sqrt()

@@ -41,10 +41,10 @@ def devices(name: str) -> list[torch.device]:
 
 
 class GpuEngine(Engine):
-    """Points on one GPU or several; each searches for its share of the rows.
+    """Points on one or several GPUs, each of which searches for a share of the rows.
 
-    Points that do not fit are searched in blocks, one after the other. Each block's result is
-    exact, and so is the best of all. Sparse points are made dense on the GPU.
+    Points that do not fit into memory are searched in blocks; the best of the exact results of all
+    blocks is exact. Sparse points are made dense on the GPU.
     """
 
     formula: Formula
@@ -56,16 +56,15 @@ class GpuEngine(Engine):
         self.n = X.shape[0]
         self.X = X
         self.memory = [_free(device) if memory is None else memory for device in where]
-        # the points as they are and in order, in float32 and in half precision
+        # the points in both orders, in float32 and in half precision
         d = X.shape[1]
         per_row = 2 * X.dtype.itemsize * d + 6 * padded_width(d) + 64
         # an eighth of the memory is for queries, a quarter for comparisons
         self.block = max(1024, int(min(self.memory) * 0.6 / per_row))
         self.rows = max(1024, int(min(self.memory) * 0.125 / per_row))
-        # one block stays where it is, more are sent each time
-        self.kept = (
-            [self._search(0, i) for i in range(len(where))] if self.n <= self.block else None
-        )
+        # a single block stays on the GPU, several are sent for each search
+        fits = self.n <= self.block
+        self.kept = [self._search(0, i) for i in range(len(where))] if fits else None
 
     def _search(self, start: int, i: int) -> Search:
         points = as_tensor(self.X[start : start + self.block], self.where[i])
@@ -76,7 +75,7 @@ class GpuEngine(Engine):
         return distances.cpu().numpy(), indices.cpu().numpy()
 
     def on_device(self, Q: Points | Tensor | None, k: int) -> tuple[Tensor, Tensor]:
-        """Distances and numbers, where the (first) GPU has them."""
+        """Distances and indices, on the (first) GPU."""
         if self.kept is not None and (Q is None and len(self.where) == 1):
             found = self.kept[0].neighbors(None, k)
         else:
@@ -84,7 +83,7 @@ class GpuEngine(Engine):
         return self._with_zero_rows(*found, Q)
 
     def _shared(self, asked: Points | Tensor, own: bool, k: int) -> tuple[Tensor, Tensor]:
-        """The rows in as many shares as there are devices, the points in blocks."""
+        """Search in shares of the rows, one per device, and blocks of the points."""
         cuts = np.linspace(0, asked.shape[0], len(self.where) + 1).astype(int)
 
         def share(i: int) -> tuple[Tensor, Tensor]:
@@ -97,7 +96,7 @@ class GpuEngine(Engine):
                 for a in range(start, stop, self.rows):
                     b = min(a + self.rows, stop)
                     Q = as_tensor(asked[a:b], device)
-                    # a point may be its own neighbour, and is left out afterwards
+                    # a point may be its own neighbour here, and is removed below
                     far, near = search.neighbors(Q, min(k + own, search.n))
                     near += first
                     if own:
@@ -106,7 +105,7 @@ class GpuEngine(Engine):
                     part = slice(a - start, b - start)
                     far = torch.cat([distances[part], far], dim=1)
                     near = torch.cat([indices[part], near], dim=1)
-                    # earlier blocks have lower numbers: a stable sort keeps them first
+                    # a stable sort keeps the lower indices of earlier blocks first
                     far, order = far.sort(dim=1, stable=True)
                     distances[part] = far[:, :k]
                     indices[part] = near.gather(1, order[:, :k])
@@ -120,7 +119,7 @@ class GpuEngine(Engine):
     def _with_zero_rows(
         self, distances: Tensor, indices: Tensor, Q: Points | Tensor | None
     ) -> tuple[Tensor, Tensor]:
-        """Cosine: rows of zeros are at distance 1 from all others, the first are the nearest."""
+        """Cosine: rows of zeros have distance 1 from all others; the first are the nearest."""
         if not self.formula.cosine:
             return distances, indices
         marks = as_tensor((self.X if Q is None else Q)[:, -1:], distances.device)
@@ -138,7 +137,7 @@ class GpuEngine(Engine):
 def _free(device: torch.device) -> int:
     if device.type != "cuda":
         return 1 << 30
-    # memory that torch holds and does not use is free as well
+    # memory that torch has reserved but does not use is free as well
     spare = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
     return int((torch.cuda.mem_get_info(device)[0] + spare) * _SHARE)
 
@@ -147,16 +146,12 @@ def _free(device: torch.device) -> int:
 
 
 def checked(X: Tensor) -> Tensor | None:
-    """A copy, in float32 or float64, of points that are on a GPU; None if they are not."""
-    # None also where an array would raise an error, and for numbers so large or so small that
-    # their squares could overflow or vanish.
-    if (
-        X.device.type not in THERE
-        or X.ndim != 2
-        or not X.numel()
-        or X.is_complex()
-        or X.dtype == torch.bool
-    ):
+    """A copy in float32 or float64 of points that are on a GPU and can be searched there, or None.
+
+    Invalid points, and numbers whose squares could overflow or vanish, also give None.
+    """
+    numeric = not (X.is_complex() or X.dtype == torch.bool)
+    if X.device.type not in THERE or X.ndim != 2 or not X.numel() or not numeric:
         return None
     half = X.dtype in (torch.float16, torch.bfloat16)
     wide = torch.float32 if half or X.dtype == torch.float32 else torch.float64
@@ -169,7 +164,7 @@ def checked(X: Tensor) -> Tensor | None:
 
 
 def as_tensor(X: Any, device: torch.device) -> Tensor:
-    """Points on a device; sparse ones are sent as they are and made dense there."""
+    """Points on a device; sparse points are made dense there."""
     if sparse.issparse(X):
         ends, columns, values = (as_tensor(part, device) for part in (X.indptr, X.indices, X.data))
         rows = torch.arange(X.shape[0], device=device).repeat_interleave(ends.diff())
@@ -182,7 +177,7 @@ def as_tensor(X: Any, device: torch.device) -> Tensor:
 
 
 def unit_rows(X: Tensor) -> Tensor:
-    """Points as the formula of the cosine distance prepares them, by the same operations."""
+    """Unit rows with marks for zeros, by the same operations as :meth:`Formula.prepare`."""
     zero = torch.zeros((len(X), 1), dtype=torch.int64, device=X.device)
     rows = torch.arange(len(X), device=X.device)
     origin = torch.zeros((1, X.shape[1]), dtype=X.dtype, device=X.device)

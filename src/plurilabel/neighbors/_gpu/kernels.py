@@ -1,6 +1,6 @@
-"""Three kernels, in Triton: minima of groups, distances within groups, canonical distances.
+"""Three kernels in Triton: minima of groups, distances within groups, canonical distances.
 
-:mod:`~plurilabel.neighbors._gpu.arithmetic` has the same three functions without Triton.
+:mod:`~plurilabel.neighbors._gpu.arithmetic` has the same three functions in plain torch.
 """
 
 from __future__ import annotations
@@ -65,10 +65,7 @@ def _minima_wide(
 
 
 def group_minima(Q: Tensor, X: Tensor, heights: Tensor, group: int, out: Tensor) -> None:
-    """``out[i, g]`` is the least of ``heights[j] - 2 Q[i] @ X[j]`` over the columns j of group g.
-
-    Q and X have the same type and as many features; products are added in float32.
-    """
+    """``out[i, g]`` is the least ``heights[j] - 2 Q[i] @ X[j]`` of the columns j of group g."""
     (m, D), groups = Q.shape, X.shape[0] // group
     half = Q.dtype == torch.float16
     if D <= AT_ONCE:
@@ -114,9 +111,9 @@ def _within_groups(
 def distances_in_groups(
     Q: Tensor, rows: Tensor, X: Tensor, own: Tensor, groups: Tensor, group: int
 ) -> Tensor:
-    """Squared distances (m, T * group) of ``Q[rows]`` and the points of T groups each, in float32.
+    """Squared distances (m, T * group) in float32 of ``Q[rows]`` and the points of T groups each.
 
-    Infinite for points behind the end, and for a row's own point.
+    Infinite for padding and for a row's own point.
     """
     m, T = groups.shape
     out = torch.empty((m, T * group), device=X.device, dtype=torch.float32)

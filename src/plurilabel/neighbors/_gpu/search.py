@@ -1,26 +1,25 @@
 """Exact neighbours on a GPU: products in half precision propose, float64 decides.
 
-The points are moved to their middle, scaled by a power of two and rounded to half precision. A
-kernel multiplies, and keeps of each group of 64 columns only the smallest value. The best groups
-of a row are compared again in float32, without products; of what is best there, the canonical
-distances are computed in float64, in the order of the features.
+The points are centred, scaled by a power of two and rounded to half precision. A kernel multiplies
+them and keeps only the smallest value of each group of 64 columns. The best groups of a row are
+compared again in float32, without products, and the canonical distances of the best points there
+are computed in float64, in the order of the features.
 
-How sure is that? With h the rounded points, A = |h_x - h_y|, and e = |x - h_x| for each point,
+The result is certified as follows. With h the rounded points, A = |h_x - h_y|, and e = |x - h_x|,
 
     |x - y|  >=  A - e_x - e_y
 
-for every point that was left out, where A is at least what the product says, less the rounding of
-its sum. e_y is at most the largest e, and at most u |h_y| <= u (A + |h_x|) with the unit u of half
-precision: the better bound counts, so that single points far away spoil nothing. Rows whose k-th
-distance is not below the bound look at more groups, then multiply again in float32, and the last
-few in float64. Rows of duplicates are found by sorting. Whole numbers are multiplied exactly: of
-points at the same distance those with the lowest numbers are chosen group by group.
+for every point that was left out, where A is at least the product, less the rounding of its sum.
+e_y is at most the largest e, and at most u |h_y| <= u (A + |h_x|) with the unit u of half
+precision: the better bound counts, so that single points far away do no harm. Rows whose k-th
+distance is not below the bound try more groups, then products in float32, and finally in float64.
+Rows of duplicates are found by sorting. Whole numbers are multiplied exactly: among points at the
+same distance, those with the lowest indices are chosen group by group.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import torch
@@ -37,19 +36,17 @@ from plurilabel.neighbors._gpu.arithmetic import (
 Tensor: TypeAlias = torch.Tensor
 
 GROUP = 64  # columns that share one value
-
-ROWS = 65_536  # rows at a time, at most
-
+ROWS = 65_536  # most rows at a time
 _FEW = 4096  # rows for which float32 is not worth preparing
 _PAIRS = 1 << 26  # compared at once
-_PADDED = 256  # columns are filled up to a multiple of this
+_PADDED = 256  # columns are padded to a multiple of this
 
 
 class Search:
     """Points (n, d) on a device, float32 or float64, ready to be searched.
 
-    A search may take ``memory`` bytes beside the points. For ``cosine``, rows have length one, or
-    are zero, with a mark in the last column: these have no direction, and arbitrary neighbours.
+    A search may take ``memory`` bytes in addition to the points. For ``cosine``, rows have length
+    one or are zero, with a mark in the last column; the neighbours of the latter are arbitrary.
     """
 
     def __init__(self, X: Tensor, memory: int, *, cosine: bool = False, use: Any = None):
@@ -67,18 +64,18 @@ class Search:
         self.columns = Rounded(
             self.sorted, self.frame, torch.float16, exact=self.whole, pad=_PADDED
         )
-        # Differences in float32 need no frame where the points are float32 and of usual size.
+        # float32 points of usual size need no frame for differences
         self.as_given = X.dtype == torch.float32 and 2.0**-30 < self.frame.scale < 2.0**60
         self.single, self.errors = self.in_float32(self.sorted)
         self.single_error = 0.0 if self.errors is None else float(self.errors.max())
-        self.uncertain = 0  # rows that needed float64, for those who measure
+        self.uncertain = 0  # rows that needed float64, for benchmarks
 
     def _unmarked(self, X: Tensor) -> Tensor:
-        """Without the column of marks, if no point has one: rows of zeros find nothing then."""
+        """X without the column of marks if no point has one."""
         return X[:, :-1].contiguous() if self.cosine and not self.marked else X
 
     def in_float32(self, X: Tensor) -> tuple[Tensor, Tensor | None]:
-        """Points for differences in float32, and by how much they are off (None: not at all)."""
+        """Points for differences in float32, and their errors (None if there are none)."""
         if self.as_given and X.dtype == torch.float32:
             return X, None
         single = torch.empty(X.shape, device=X.device, dtype=torch.float32)
@@ -91,8 +88,10 @@ class Search:
         return single, errors
 
     def neighbors(self, Q: Tensor | None, k: int) -> tuple[Tensor, Tensor]:
-        """Canonical distances and numbers of the k nearest points, each (m, k)."""
-        # If Q is None, for each point without itself.
+        """Canonical distances and indices of the k nearest points, each (m, k).
+
+        If Q is None, these are the neighbours of each point without itself.
+        """
         m = self.n if Q is None else len(Q)
         distances = torch.empty((m, k), device=self.sorted.device, dtype=torch.float64)
         indices = torch.empty((m, k), device=self.sorted.device, dtype=torch.int64)
@@ -127,7 +126,7 @@ class _Job:
         self.K = min(k + max(3, k // 8), search.n - own)
 
     def run(self, dtype: torch.dtype, rows: Tensor, distances: Tensor, indices: Tensor) -> Tensor:
-        """Search for these rows; return those that are still in doubt."""
+        """Search for these rows; return those that are still uncertain."""
         search, s = self.search, self.search.frame.scale
         columns = search.columns
         if dtype != torch.float16:
@@ -143,17 +142,15 @@ class _Job:
         doubtful = []
         for i in range(0, len(rows), step):
             part = rows[i : i + step]
-            if self.own and dtype == torch.float16:
-                asked = _Rows(columns, part)
-            else:
-                asked = _Rows(
-                    Rounded(self.asked[part], search.frame, dtype, exact=self.exact),
-                    torch.arange(len(part), device=rows.device),
-                )
-            terms = columns.terms + asked.of.terms  # in which two points may differ
-            found = minima[: len(part)]
-            search.use.group_minima(asked.points(), columns.points, heights, GROUP, found)
             left = torch.arange(len(part), device=rows.device)
+            if self.own and dtype == torch.float16:
+                asked, at = columns, part
+            else:
+                asked = Rounded(self.asked[part], search.frame, dtype, exact=self.exact)
+                at = left
+            terms = columns.terms + asked.terms  # in which two points may differ
+            found = minima[: len(part)]
+            search.use.group_minima(asked.points[at], columns.points, heights, GROUP, found)
             for how_many in dict.fromkeys((T, wide)):
                 best = found if len(left) == len(found) else found[left]
                 more = min(how_many + 1, n_groups)
@@ -161,7 +158,7 @@ class _Job:
                 groups = groups[:, :how_many].contiguous()
                 floor = torch.full((len(left),), torch.inf, device=rows.device).double()
                 if n_groups > how_many:
-                    floor = asked.floor(left, values[:, -1], largest)
+                    floor = asked.floor(at[left], values[:, -1], largest)
                 certain = self._choose(part[left], groups, terms, floor / s, distances, indices)
                 left = left[~certain]
                 if not len(left):
@@ -173,15 +170,10 @@ class _Job:
         return torch.cat(doubtful)
 
     def _choose(
-        self,
-        rows: Tensor,
-        groups: Tensor,
-        terms: int,
-        floor: Tensor,
-        distances: Tensor,
-        indices: Tensor,
+        self, rows: Tensor, groups: Tensor, terms: int, floor: Tensor, *lists: Tensor
     ) -> Tensor:
-        """The nearest of these groups; which rows are certain of them."""
+        """Find the nearest points of these groups; return which rows are certain."""
+        distances, indices = lists
         search, K, s = self.search, self.K, self.search.frame.scale
         own = rows if self.own else torch.full_like(rows, -1)
         near = search.use.distances_in_groups(self.single, rows, search.single, own, groups, GROUP)
@@ -219,8 +211,8 @@ class _Job:
         return (squares / 2).masked_fill(zero, 1.0)
 
     def _reach(self, distance: Tensor) -> Tensor:
-        """How far apart points of this canonical distance can be."""
-        # Its sum is rounded, too: a few units for each feature; and squares may have vanished.
+        """An upper bound of the true distance of points with this canonical distance."""
+        # the canonical sum is rounded, a few units per feature, and squares may underflow
         d = self.search.d
         apart = (2 * distance).sqrt() if self.search.cosine else distance
         return apart * (1 + (d + 16) * 2.0**-52) + math.sqrt(4 * (d + 1) * 2.0**-1022)
@@ -228,10 +220,10 @@ class _Job:
     def _first_of_ties(
         self, rows: Tensor, minima: Tensor, distances: Tensor, indices: Tensor
     ) -> None:
-        """Whole numbers: of all points at the k-th distance, those with the lowest numbers."""
-        # The k-th distance is known, and so are the points that are nearer, fewer than k. Every
-        # group whose minimum does not exceed it has a point at that distance, or one of those, or
-        # the row's own: the first 2 k + 1 of such groups have all that are needed.
+        """Whole numbers: among all points at the k-th distance, choose the lowest indices."""
+        # The k-th distance is known, and so are the fewer than k nearer points. Every group whose
+        # minimum does not exceed it contains a point at that distance, a nearer one, or the row
+        # itself: the first 2 k + 1 such groups contain all that are needed.
         search, k, n_groups = self.search, self.k, minima.shape[1]
         inside = torch.arange(GROUP, device=rows.device)
         number = torch.arange(n_groups, device=rows.device, dtype=torch.int32)
@@ -258,7 +250,7 @@ class _Job:
             )
 
     def in_float64(self, rows: Tensor, distances: Tensor, indices: Tensor) -> None:
-        """The last few: everything within the k-th distance, by products in float64."""
+        """Search everything within the k-th distance by products in float64."""
         step = max(1, min(256, self.search.memory // (32 * self.search.n)))
         parts = [rows[i : i + step] for i in range(0, len(rows), step)]
         while parts:
@@ -297,29 +289,14 @@ class _Job:
         return row, column
 
 
-@dataclass(frozen=True)
-class _Rows:
-    """Query rows of a rounded matrix."""
-
-    of: Rounded
-    rows: Tensor
-
-    def points(self) -> Tensor:
-        return self.of.points[self.rows]
-
-    def floor(self, some: Tensor, values: Tensor, largest: Tensor) -> Tensor:
-        return self.of.floor(self.rows[some], values, largest)
-
-
 def _least(values: Tensor, count: int, together: int = 16) -> tuple[Tensor, Tensor]:
     """The smallest values of each row, ascending, and their columns."""
-    # In long rows, groups of columns are first reduced to their least values. The smallest values
-    # are in the groups whose least values are smallest: as many groups as values are enough.
+    # Parts of long rows are first reduced to their minima: the smallest ``count`` values are in
+    # the ``count`` parts with the smallest minima.
     m, n = values.shape
     parts = n // together
     if parts < 4 * count:
-        values, columns = values.topk(count, dim=1, largest=False)
-        return values, columns
+        return tuple(values.topk(count, dim=1, largest=False))
     # part i has the columns i, i + parts, i + 2 parts, ...
     least = values[:, : parts * together].view(m, together, parts).amin(dim=1)
     best = least.topk(count, dim=1, largest=False, sorted=False).indices
@@ -332,7 +309,7 @@ def _least(values: Tensor, count: int, together: int = 16) -> tuple[Tensor, Tens
 
 
 def _ordered(distances: Tensor, names: Tensor, k: int) -> tuple[Tensor, Tensor]:
-    """The first k by distance, then by number."""
+    """The first k by distance, then by index."""
     names, order = names.sort(dim=1)
     distances = distances.gather(1, order)
     distances, order = distances.sort(dim=1, stable=True)
@@ -340,9 +317,9 @@ def _ordered(distances: Tensor, names: Tensor, k: int) -> tuple[Tensor, Tensor]:
 
 
 def _near_together(X: Tensor, frame: Frame) -> Tensor:
-    """An order of the points in which near ones stand together, roughly."""
-    # By the nearest of some points, and by the distance to it: groups of columns then lie in few
-    # places, and rows that are searched together need the same ones.
+    """An order of the points that keeps near points roughly together."""
+    # By the nearest of some pivots and the distance to it: rows that are searched together then
+    # need the same few groups of columns.
     n = len(X)
     some = torch.linspace(0, n - 1, min(n, 1024), device=X.device).long()
     pivots = frame.moved(X[some]).float()
@@ -359,7 +336,7 @@ def _near_together(X: Tensor, frame: Frame) -> Tensor:
 
 
 def _are_small_whole(X: Tensor) -> bool:
-    """Whether all values are whole numbers so small that products in half precision are exact."""
+    """Whether all values are whole numbers small enough for exact products in half precision."""
     limit = math.sqrt(2.0**19 / max(X.shape[1], 1))
     for part in (X[:64], *in_parts(X)):
         if not bool(((part == part.round()) & (part.abs() <= min(limit, 1024.0))).all()):
@@ -370,12 +347,15 @@ def _are_small_whole(X: Tensor) -> bool:
 def _settle_duplicates(
     X: Tensor, order: Tensor | None, rows: Tensor, distances: Tensor, indices: Tensor
 ) -> Tensor:
-    """Rows with k duplicates or more take the first of them; the other rows are returned."""
-    # Equal rows are found by sorting: by a sum of their bits, each times an odd number.
+    """Give rows with at least k duplicates the first of them; return the other rows."""
+    # Equal rows are found by sorting by a hash: a sum of their bits, each times an odd number.
     k = distances.shape[1]
     none = distances[rows, -1] == 0
     some = rows[none]
-    if not len(some) or not _zero_means_equal(X):
+    if not len(some):
+        return rows
+    least = min(float(part.abs().masked_fill(part == 0, 1.0).min()) for part in in_parts(X))
+    if least <= 1e-133:  # squares of tiny differences vanish: distance 0 does not mean equal
         return rows
     name = some if order is None else order[some]
     by_name = name.argsort()
@@ -400,9 +380,3 @@ def _settle_duplicates(
     keep[keep.all(dim=1), -1] = False
     indices[some[sure]] = first[sure][keep[sure]].view(-1, k)
     return torch.cat([rows[~none], some[~sure]])
-
-
-def _zero_means_equal(X: Tensor) -> bool:
-    """Whether no difference of two values is so small that its square vanishes."""
-    least = min(float(part.abs().masked_fill(part == 0, 1.0).min()) for part in in_parts(X))
-    return least > 1e-133

@@ -21,7 +21,8 @@ function h(tag, given = {}, ...children) {
   return element;
 }
 const put = (element, ...children) => element.replaceChildren(...children.flat(Infinity).filter((child) => child != null && child !== false));
-const number = (value, digits = 2) => value == null ? "–" : value.toFixed(digits);
+const number = (value, digits = 2) => value == null ? "–" : value.toFixed(digits).replace("-", "−");
+const signed = (value) => `${value > 0 ? "+" : "−"}${Math.abs(value).toPrecision(2)}`;
 const counted = (n, noun) => `${n.toLocaleString("en")} ${noun}${n === 1 ? "" : "s"}`;
 
 // requests -------------------------------------------------------------------------------------
@@ -58,7 +59,7 @@ async function call(path, { method = "GET", said, content, type } = {}) {
 let shownVersion = 0;
 function showVersion(version) {
   shownVersion = version;
-  byId("version").textContent = version ? `version ${version}` : "version 0, as saved";
+  byId("version").textContent = version ? `version ${version}` : "version 0 (as saved)";
 }
 
 function say(text, action, does) {
@@ -69,6 +70,14 @@ function say(text, action, does) {
   say.timer = setTimeout(() => { toast.hidden = true; }, 9000);
 }
 const failed = (error) => say(error.message);
+const attempt = (work) => async (...args) => { try { await work(...args); } catch (error) { failed(error); } };
+const undo = (id, then) => attempt(async () => { await call(`feedback/${id}`, { method: "DELETE" }); await then(); });
+
+// confirm a correction, with a button that undoes it
+function acknowledge(done, then) {
+  const refitted = state.card.learns === "refit" ? " The model is being refitted." : "";
+  say(done.applied ? `Learned in version ${done.version}.` : `Saved.${refitted}`, "Undo", undo(done.corrections[0].id, then));
+}
 
 // scores ---------------------------------------------------------------------------------------
 
@@ -96,7 +105,7 @@ function pictureOf(features, size = "") {
 }
 
 function shown(features, size = "") {
-  if (features == null) return [h("p", { class: "nothing" }, "Only the learner has this row. Start the service with --data to see it.")];
+  if (features == null) return [h("p", { class: "nothing" }, "This row cannot be shown. Start the service with --data to show it.")];
   if (typeof features === "string") return [h("p", { class: "words" }, features)];
   const picture = pictureOf(features, size);
   if (picture) return [h("div", { class: "what" }, picture)];
@@ -109,7 +118,7 @@ function shown(features, size = "") {
   return [
     ...texts.map((name) => h("p", { class: "words" }, features[name] ?? "")),
     others.length ? h("div", { class: "what" }, list) : null,
-    others.length > most ? h("p", { class: "nothing" }, `and ${others.length - most} more values`) : null,
+    others.length > most ? h("p", { class: "nothing" }, `and ${counted(others.length - most, "more value")}`) : null,
   ];
 }
 function valueText(value) {
@@ -120,7 +129,7 @@ function valueText(value) {
 // what the bars of an explanation mean
 function barsMean(scale) {
   if (scale.startsWith("change")) return "Each bar shows how much the score changes when that feature is replaced by its reference value.";
-  return `The bars add up to ${{ score: "the score", "log-odds": "the log-odds of the score" }[scale] ?? scale}.`;
+  return `The baseline and the contributions of all features add up to ${{ score: "the score", "log-odds": "the log-odds of the score" }[scale] ?? scale}.`;
 }
 
 // a row as a card ------------------------------------------------------------------------------
@@ -188,7 +197,7 @@ class Card {
     const line = this.line(), whatIf = this.whatIf();
     const focused = this.element.contains(document.activeElement) ? document.activeElement.dataset.label : null;
     put(this.element,
-      h("header", {}, h("b", {}, this.title), h("span", {}, item.worth != null ? `worth ${number(item.worth)}` : item.sure != null ? `certainty ${number(item.sure)}` : "")),
+      h("header", {}, h("b", {}, this.title), h("span", {}, item.worth != null ? `priority ${number(item.worth)}` : item.sure != null ? `certainty ${number(item.sure)}` : "")),
       item.remark ? h("p", { class: "nothing" }, item.remark) : null,
       h("div", {},
         item.corrected ? h("span", { class: "note done" }, "corrected") : null,
@@ -196,7 +205,7 @@ class Card {
       h("div", { class: "inside" },
         h("div", {}, shown(item.features, item.draft !== undefined || this.why ? "large" : "")),
         h("ul", { class: "bars" }, labels.map((label, place) => this.bar(label, place, line)))),
-      whatIf ? h("p", { class: "nothing what-if" }, `What if, above ${number(state.cut)}: ${whatIf.join(", ") || "no label"}`) : null,
+      whatIf ? h("p", { class: "nothing what-if" }, `Above ${number(state.cut)}: ${whatIf.join(", ") || "no label"}`) : null,
       h("div", { class: "actions" },
         item.draft !== undefined ? h("button", { type: "button", class: "main", onclick: () => this.accept() }, "Accept") : null,
         item.features != null ? h("button", { type: "button", "aria-expanded": String(Boolean(this.why)), onclick: () => this.explain() }, this.why ? "Close" : "Why?") : null,
@@ -234,18 +243,9 @@ class Card {
     const since = shownVersion;
     const correction = item.row != null ? { row: item.row, labels } : { features: item.features, labels };
     const done = await call("feedback", { method: "POST", said: { corrections: [correction] } });
-    const { id, row } = done.corrections[0];
-    item.row = row;
+    item.row = done.corrections[0].row;
     item.corrected = true;
-    const what = done.applied ? `Learned in version ${done.version}.` : state.card.learns === "refit"
-      ? "Saved. The model is being refitted." : "Saved.";
-    say(what, "Undo", async () => {
-      try {
-        await call(`feedback/${id}`, { method: "DELETE" });
-        say("Undone.");
-        await refresh();
-      } catch (error) { failed(error); }
-    });
+    acknowledge(done, () => { say("Undone."); return refresh(); });
     await this.update(near, since);
   }
 
@@ -278,14 +278,13 @@ class Card {
 
   moved(rows) {
     return [
-      h("h3", {}, "Scores that the correction changed"),
+      h("h3", {}, "Scores changed by the correction"),
       h("ul", { class: "near" }, rows.map((row) => {
-        const changes = state.card.labels.map((label, j) => ({ label, change: row.change[j], to: row.scores[j] }))
-          .filter((one) => Math.abs(one.change) >= 0.0005).sort((a, b) => Math.abs(b.change) - Math.abs(a.change));
+        const changes = changesOf((label, j) => row.change[j], (label, j) => row.scores[j]);
         return h("li", {},
           h("p", { class: "head" }, h("span", {}, `row ${row.row}`)),
           h("div", { class: pictureOf(row.features ?? {}) ? "beside" : "" }, h("div", {}, shown(row.features, "small")),
-            h("ul", { class: "deltas" }, changes.slice(0, 3).map((one) => h("li", {}, h("span", {}, one.label), h("span", {}, number(one.to)), deltaOf(one.change))))));
+            h("ul", { class: "deltas" }, changes.map((one) => h("li", {}, h("span", {}, one.label), h("span", {}, number(one.to)), deltaOf(one.change))))));
       })),
     ];
   }
@@ -321,15 +320,8 @@ class Card {
   neighbors(before, now) {
     const mine = new Set(this.chosen());
     const cards = this.near.map((one) => {
-      const moved = [];
       const earlier = before?.get(one.row), later = now.get(one.row);
-      if (earlier && later) {
-        for (const label of state.card.labels) {
-          const change = later.scores[label] - earlier.scores[label];
-          if (Math.abs(change) >= 0.0005) moved.push({ label, change, to: later.scores[label] });
-        }
-        moved.sort((a, b) => Math.abs(b.change) - Math.abs(a.change));
-      }
+      const moved = earlier && later ? changesOf((label) => later.scores[label] - earlier.scores[label], (label) => later.scores[label]) : [];
       return h("li", {},
         h("p", { class: "head" }, h("span", {}, `row ${one.row}${one.corrected ? ", corrected" : ""}`), h("span", {}, `distance ${valueText(one.distance)}`)),
         h("div", { class: pictureOf(one.features ?? {}) ? "beside" : "" },
@@ -337,12 +329,12 @@ class Card {
           h("ul", { class: "chips", "aria-label": "Labels of the neighbor" }, one.labels.length ? one.labels.map((label) =>
             h("li", { class: mine.has(label) ? "shared" : "" }, label)) : h("li", {}, "no label"))),
         one.shares.length && !pictureOf(one.features ?? {}) ? h("p", { class: "moved" }, `shares ${one.shares.slice(0, 6).map(plainName).join(", ")}`) : null,
-        moved.length ? h("p", { class: "moved" }, "new score: ", moved.slice(0, 3).map((m, i) => [i ? ", " : "",
+        moved.length ? h("p", { class: "moved" }, "new score: ", moved.map((m, i) => [i ? ", " : "",
           h("span", {}, `${m.label} ${number(m.to)} `, deltaOf(m.change))])) : null);
     });
     return [
       h("h3", {}, "Nearest neighbors"),
-      h("p", { class: "quiet" }, before ? "With their current scores." : "Their labels determine the scores; labels that this row shares are marked. Correct a label above to see how the scores of the neighbors change."),
+      h("p", { class: "quiet" }, before ? "With their current scores." : "The scores depend on their labels; labels shared with this row are highlighted. Correct a label above to see how the scores of the neighbors change."),
       h("ul", { class: "near" }, cards),
     ];
   }
@@ -358,7 +350,7 @@ class Card {
         h("ul", { class: "parts" }, one.parts.map((part) => h("li", { class: part.adds > 0 ? "for" : "against" },
           h("span", { class: "part", title: part.part }, plainName(part.part)),
           h("span", { class: "axis" }, h("i", { "--v": Math.abs(part.adds) / most })),
-          h("span", { class: "number" }, `${part.adds > 0 ? "+" : "−"}${Math.abs(part.adds).toPrecision(2)}`)))),
+          h("span", { class: "number" }, signed(part.adds))))),
         one.parts.length ? null : h("p", { class: "quiet" }, "No feature of this row changes the score."),
         h("p", { class: "quiet" }, `Baseline ${number(one.base)}. ${barsMean(one.adds_up_to)}`));
     };
@@ -373,30 +365,25 @@ class Card {
     const most = Math.max(...marks.map(([, , adds]) => Math.abs(adds))), pieces = [];
     let end = 0;
     for (const [start, stop, adds] of marks) {
-      const sign = adds > 0 ? "+" : "−";
-      pieces.push(letters.slice(end, start).join(""), h("mark", { class: adds > 0 ? "for" : "against", "--v": (Math.abs(adds) / most).toFixed(2), title: `${sign}${Math.abs(adds).toPrecision(2)}` }, letters.slice(start, stop).join("")));
+      pieces.push(letters.slice(end, start).join(""), h("mark", { class: adds > 0 ? "for" : "against", "--v": (Math.abs(adds) / most).toFixed(2), title: signed(adds) }, letters.slice(start, stop).join("")));
       end = stop;
     }
     return h("p", { class: "marked" }, pieces, letters.slice(end).join(""));
   }
 
-  async accept() {
-    try {
-      const done = await call("feedback", { method: "POST", said: { corrections: [{ features: this.item.features, labels: this.chosen() }] } });
-      say(done.applied ? `Learned in version ${done.version}.` : "Saved.", "Undo", async () => {
-        try {
-          await call(`feedback/${done.corrections[0].id}`, { method: "DELETE" });
-          await showQueue();
-        } catch (error) { failed(error); }
-      });
-      await showQueue(true);
-    } catch (error) { failed(error); }
-  }
+  accept = attempt(async () => {
+    const done = await call("feedback", { method: "POST", said: { corrections: [{ features: this.item.features, labels: this.chosen() }] } });
+    acknowledge(done, showQueue);
+    await showQueue(true);
+  });
 }
 
+// the three labels whose scores changed most
+const changesOf = (change, to) => state.card.labels.map((label, j) => ({ label, change: change(label, j), to: to(label, j) }))
+  .filter((one) => Math.abs(one.change) >= 0.0005).sort((a, b) => Math.abs(b.change) - Math.abs(a.change)).slice(0, 3);
 const deltaOf = (change) => h("span", { class: `delta ${change > 0 ? "up" : "down"}` }, `${change > 0 ? "+" : "−"}${Math.abs(change).toFixed(3)}`);
 
-// text__red, numbers__length: the kind of a column is of no interest here
+// text__red, numbers__length: hide the kind of the column
 const plainName = (name) => name.replace(/^(text|numbers|categories|dates)[^_]*__/, "");
 const named = (scores) => Object.fromEntries(state.card.labels.map((label, j) => [label, scores[j]]));
 
@@ -417,7 +404,7 @@ async function ask(event, remember = true) {
     const { rows, features } = await predicted(text, remember);
     state.answers = rows.slice(0, 60).map((row, i) => new Card({ ...row, scores: row.scores ?? {}, answer: row.scores ? row.labels : null, features: features[i] }, `Row ${i}`));
     put(byId("answers"), state.answers.map((card) => card.element));
-    if (rows.length > 60) byId("answers").append(h("p", { class: "quiet" }, `The first 60 of ${rows.length} rows are shown.`));
+    if (rows.length > 60) byId("answers").append(h("p", { class: "quiet" }, `Showing the first 60 of ${rows.length} rows.`));
   } catch (error) {
     byId("ask-error").textContent = error.message;
     put(byId("answers"));
@@ -430,7 +417,7 @@ async function predicted(text, remember) {
   else if (/^[[{]/.test(text)) {
     try {
       rows = text.startsWith("{") && text.includes("\n{") ? text.split("\n").filter((line) => line.trim()).map((line) => JSON.parse(line)) : JSON.parse(text);
-    } catch (error) { throw new Error(`This is not JSON: ${error.message}`); }
+    } catch (error) { throw new Error(`Invalid JSON: ${error.message}`); }
     if (!Array.isArray(rows)) rows = [rows];
     if (rows.length && typeof rows[0] === "number") rows = [rows];
   } else {
@@ -464,7 +451,7 @@ function fromCsv(text) {
   const names = lines.shift().map((name) => name.trim());
   const kinds = Object.fromEntries(state.card.columns.map((column) => [column.name, column.kind]));
   const missing = state.card.columns.filter((column) => !names.includes(column.name));
-  if (missing.length && !state.card.sparse) throw new Error(`The first line must name the columns; there is no ${missing.slice(0, 3).map((column) => column.name).join(", ")}${missing.length > 3 ? ", …" : ""}.`);
+  if (missing.length && !state.card.sparse) throw new Error(`The first line must name the columns. Missing: ${missing.slice(0, 3).map((column) => column.name).join(", ")}${missing.length > 3 ? ", …" : ""}`);
   return lines.filter((line) => line.length > 1 || line[0].trim()).map((line) => Object.fromEntries(names.map((name, j) => {
     const cell = (line[j] ?? "").trim();
     if (cell === "") return [name, null];
@@ -502,13 +489,13 @@ function drawCut(panel, cuts, label) {
   const mark = h("line", { class: "mark", y1: 2, y2: height - bottom });
   const figures = h("dl", { class: "figures-now" });
   const start = state.card.cut ?? (low + high) / 2;
-  const slider = h("input", { type: "range", id: "cut", min: low, max: high, step: (high - low) / 100 || 0.01, value: state.cut ?? start, "aria-label": "What if: one threshold for all labels" });
+  const slider = h("input", { type: "range", id: "cut", min: low, max: high, step: (high - low) / 100 || 0.01, value: state.cut ?? start, "aria-label": "Preview of one threshold for all labels" });
   const shownCut = h("output", { for: "cut" });
   const set = (cut) => { state.cut = cut; update(); for (const card of state.answers) card.draw(); };
-  const back = h("button", { type: "button", class: "plain back", onclick: () => { slider.value = start; set(null); slider.focus(); } }, "back to the model");
+  const back = h("button", { type: "button", class: "plain back", onclick: () => { slider.value = start; set(null); slider.focus(); } }, "Reset");
   const update = () => {
     const cut = state.cut;
-    shownCut.textContent = cut == null ? "the model decides" : `above ${number(cut)}`;
+    shownCut.textContent = cut == null ? "as predicted" : `above ${number(cut)}`;
     back.classList.toggle("away", cut == null); // keeps its place in the layout
     mark.classList.toggle("away", cut == null && state.card.cut == null);
     mark.setAttribute("x1", x(cut ?? start));
@@ -530,9 +517,9 @@ function drawCut(panel, cuts, label) {
       h("path", { class: "line s0", d: path(cuts.precision) }), h("path", { class: "line s1", d: path(cuts.recall) }), h("path", { class: "line s2", d: path(cuts.f1) }), mark),
     h("ul", { class: "legend" }, h("li", { class: "s0" }, "precision"), h("li", { class: "s1" }, "recall"), h("li", { class: "s2" }, "F1"))) : null,
     h("div", { class: "cut-ask" },
-      h("label", { for: "cut" }, "What if every label had one threshold? ", shownCut), slider,
-      h("p", { class: "quiet" }, "A preview: predictions and corrections do not change. ", back),
-      cuts ? h("label", {}, "Measured over ", choose) : null,
+      h("label", { for: "cut" }, "Preview one threshold for all labels: ", shownCut), slider,
+      h("p", { class: "quiet" }, "Predictions and corrections do not change. ", back),
+      cuts ? h("label", {}, "Measures for ", choose) : null,
       figures));
   update();
 }
@@ -554,7 +541,7 @@ async function browse(more = false) {
     const cards = found.rows.map((row) => new Card({ ...row, given: true, answer: row.predicted, scores: named(row.scores) }, `Row ${row.row}`).element);
     if (more) byId("rows-found").append(...cards);
     else put(byId("rows-found"), cards.length ? cards : h("p", { class: "empty" }, "No matching rows."));
-    byId("found").textContent = `${counted(found.total, "row")}; scores are from models that were not fitted on the row`;
+    byId("found").textContent = `${counted(found.total, "row")}. Scores come from models that were not fitted on the row.`;
     byId("more").hidden = state.start + 20 >= found.total;
   } catch (error) {
     byId("found").textContent = error.message;
@@ -567,10 +554,10 @@ async function browse(more = false) {
 async function showQueue(focus = false) {
   try {
     const found = await call("data/queue?most=1");
-    byId("waiting").textContent = found.total ? `${counted(found.total, "row")} without labels` : "";
+    byId("waiting").textContent = found.total ? counted(found.total, "unlabeled row") : "";
     state.queue = found.rows.map((row) => new Card({ ...row, draft: true }, "Next row"));
     put(byId("queue"), state.queue.length ? state.queue.map((card) => card.element)
-      : h("p", { class: "empty" }, "No rows are waiting. Start the service with --pool new.csv, or predict some rows: they are queued here, too."));
+      : h("p", { class: "empty" }, "No unlabeled rows. Start the service with --pool new.csv, or predict some rows, which are added here."));
     if (focus) { state.queue[0]?.element.setAttribute("tabindex", "-1"); state.queue[0]?.element.focus(); }
   } catch (error) { put(byId("queue"), h("p", { class: "error" }, error.message)); }
 }
@@ -601,8 +588,8 @@ async function showPairs() {
       return h("td", { "--v": i === j ? 0 : share.toFixed(3), title: words, class: i === j ? "self" : "" },
         many ? h("span", { class: "quiet" }, "") : i === j ? n.toLocaleString("en") : `${Math.round(100 * share)}%`);
     };
-    put(byId("map"), h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Map of labels" }, h("table", { class: "heat" },
-      h("caption", {}, h("span", {}, `${counted(found.rows, "row")}; the diagonal shows the number of rows with the label`)),
+    put(byId("map"), h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Labels that occur together" }, h("table", { class: "heat" },
+      h("caption", {}, h("span", {}, `${counted(found.rows, "row")}. The diagonal shows the number of rows with the label.`)),
       h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "rows with"), found.labels.map((name) => h("th", { scope: "col", title: name }, h("span", {}, name))))),
       h("tbody", {}, found.labels.map((name, i) => h("tr", {}, h("th", { scope: "row", class: "name" },
         h("a", { href: "#browse", onclick: () => { byId("filters").label.value = name; byId("filters").having.value = "with"; } }, name)),
@@ -613,12 +600,18 @@ async function showPairs() {
 // model ----------------------------------------------------------------------------------------
 
 const LEARNS = {
-  exact: "immediately, by exact updates",
-  refit: "by a refit on all rows, in the background",
-  kept: "not learned, only saved; start with --data to learn them",
+  exact: "learned immediately, by exact updates",
+  refit: "learned by refitting on all rows in the background",
+  kept: "saved but not learned; start with --data to learn them",
 };
 
-const MEASURES = ["f1", "micro_f1", "macro_f1", "subset_accuracy", "hamming_loss", "average_precision", "ranking_loss", "one_error"];
+const MEASURES = {
+  f1: "F1", micro_f1: "Micro F1", macro_f1: "Macro F1", subset_accuracy: "Subset accuracy", hamming_loss: "Hamming loss",
+  average_precision: "Average precision", ranking_loss: "Ranking loss", one_error: "One error",
+};
+const KINDS = { numbers: "numeric", categories: "categorical", dates: "date", text: "text" };
+
+const versions = (found) => Object.entries(found).map((pair) => pair.join(" ")).join(", ");
 
 async function showModel() {
   await loadCard();
@@ -627,20 +620,19 @@ async function showModel() {
   const facts = {
     Learner: h("code", {}, card.notes.learner ?? card.learner),
     Labels: `${card.labels.length}: ${card.labels.slice(0, 12).join(", ")}${card.labels.length > 12 ? ", …" : ""}`,
-    Input: card.texts ? "texts" : Object.entries(kinds).map(([kind, n]) => `${counted(n, "column")} of ${kind}`).join(", "),
+    Input: card.texts ? "texts" : Object.entries(kinds).map(([kind, n]) => counted(n, `${KINDS[kind] ?? kind} column`)).join(", "),
     Rows: card.rows.toLocaleString("en") + (card.rows === card.rows_given ? "" : `, ${card.rows_given.toLocaleString("en")} before corrections`),
     ...(card.cut == null ? {} : { Threshold: number(card.cut) }),
     Scores: card.scores === "predict_proba" ? "probabilities" : card.scores ? "decision values" : "none",
-    Corrections: card.corrections.stored ? `${card.corrections.in_force} in effect; ${card.corrections.stored} entries in the log, including undos` : "none yet",
-    "Learning": LEARNS[card.learns],
-    "Saved with": Object.entries(card.saved_with).map((pair) => pair.join(" ")).join(", ") || "–",
-    "Runs with": Object.entries(card.runs_with).map((pair) => pair.join(" ")).join(", "),
+    Corrections: `${card.corrections.in_force ? `${card.corrections.in_force} in effect` : "none yet"}; ${LEARNS[card.learns]}`,
+    "Saved with": versions(card.saved_with) || "–",
+    "Runs with": versions(card.runs_with),
   };
-  const measures = MEASURES.filter((name) => typeof card.measures[name] === "number").map((name) => [name, card.measures[name]]);
+  const measures = Object.keys(MEASURES).filter((name) => typeof card.measures[name] === "number");
   put(byId("card"), h("div", { class: "grid2" },
     h("dl", {}, Object.entries(facts).map(([name, value]) => [h("dt", {}, name), h("dd", {}, value)])),
     measures.length ? h("div", { class: "scroll" }, h("table", {}, h("caption", {}, h("span", {}, "On held-out rows")),
-      h("tbody", {}, measures.map(([name, value]) => h("tr", {}, h("th", { scope: "row" }, name.replaceAll("_", " ")), h("td", {}, value.toFixed(4))))))) : null),
+      h("tbody", {}, measures.map((name) => h("tr", {}, h("th", { scope: "row" }, MEASURES[name]), h("td", {}, card.measures[name].toFixed(4))))))) : null),
   card.remarks.map((remark) => h("p", { class: "quiet" }, `Note: ${remark}`)));
   const { corrections } = await call("feedback?most=100");
   put(byId("history"), corrections.length ? h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Corrections" }, h("table", {},
@@ -650,18 +642,16 @@ async function showModel() {
       h("td", { class: "text" }, one.undoes ? `undoes ${one.undoes}` : one.labels.join(", ") || "no label"),
       h("td", {}, one.undoes ? "" : one.undone ? h("span", { class: "quiet" }, "undone") : h("button", {
         type: "button", class: "plain", "aria-label": `Undo correction ${one.id}`,
-        onclick: async () => { try { await call(`feedback/${one.id}`, { method: "DELETE" }); await showModel(); } catch (error) { failed(error); } },
-      }, "undo"))))))) : h("p", { class: "empty" }, "None yet. Click a label to correct it."));
+        onclick: undo(one.id, showModel),
+      }, "undo"))))))) : h("p", { class: "empty" }, "No corrections yet. Click a label of a row to correct it."));
 }
 
-async function save(all) {
-  try {
-    const answer = await call(`feedback/export?all=${all}`);
-    const link = h("a", { href: URL.createObjectURL(await answer.blob()), download: all ? "rows.csv" : "corrections.csv" });
-    link.click();
-    setTimeout(() => URL.revokeObjectURL(link.href), 1000);
-  } catch (error) { failed(error); }
-}
+const save = (all) => attempt(async () => {
+  const answer = await call(`feedback/export?all=${all}`);
+  const link = h("a", { href: URL.createObjectURL(await answer.blob()), download: all ? "rows.csv" : "corrections.csv" });
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+});
 
 // views ----------------------------------------------------------------------------------------
 
@@ -683,7 +673,7 @@ async function show() {
   }
   document.title = `${byId("views").querySelector("[aria-current]").textContent} – ${state.card.name}`;
   await Promise.resolve(VIEWS[view]()).catch(failed);
-  document.body.dataset.view = view;  // the view is complete: for tests
+  document.body.dataset.view = view;  // for tests: the view is complete
 }
 
 async function loadCard() {
@@ -714,15 +704,15 @@ async function begin() {
   });
   byId("more").addEventListener("click", () => browse(true));
   byId("ask-form").addEventListener("submit", ask);
-  byId("example").addEventListener("click", () => example().catch(failed));
+  byId("example").addEventListener("click", attempt(example));
   byId("file").addEventListener("change", async (event) => {
     const [file] = event.target.files;
     if (!file) return;
     byId("rows").value = await file.text();
     await ask();
   });
-  byId("export").addEventListener("click", () => save(false));
-  byId("export-all").addEventListener("click", () => save(true));
+  byId("export").addEventListener("click", save(false));
+  byId("export-all").addEventListener("click", save(true));
   byId("rows").placeholder = state.card.texts ? "One text on each line" : state.card.columns.slice(0, 8).map((column) => column.name).join(",") + (state.card.columns.length > 8 ? ",…" : "");
   addEventListener("hashchange", show);
   await show();

@@ -78,8 +78,9 @@ class SelfAdjusting(Window):
 
     def widen(self, x: Floats, y: Labels) -> None:
         super().widen(x, y)
-        self.points = np.asfortranarray(self.points)  # read feature by feature
-        members, d, q = len(self.masks), self.points.shape[1], self.labels.shape[1]
+        if not self.is_sparse:
+            self.points = np.asfortranarray(self.points)  # read feature by feature
+        members, d, q = len(self.masks), self.d_, self.labels.shape[1]
         if (more := d - self.masks.shape[1]) > 0:
             drawn = self.rng.random((members, more)) < self.shares[:, None]
             self.masks = np.hstack([self.masks, drawn | (d < FEW)])
@@ -89,6 +90,9 @@ class SelfAdjusting(Window):
             self.tallies = np.concatenate([self.tallies, new], axis=-1)
             self.best = np.hstack([self.best, np.zeros((members, more), dtype=np.intp)])
 
+    def _suits_sparse(self, x: Floats) -> bool:
+        return self.closeness != "euclidean" and super()._suits_sparse(x)
+
     @property
     def _sparse(self) -> bool:
         """Whether the rows so far are mostly zeros."""
@@ -96,38 +100,46 @@ class SelfAdjusting(Window):
 
     def _dissimilarities(self, point: Floats) -> Floats:
         """Dissimilarities of a row to the window, (members, n); inf for removed rows."""
-        points, own = self.points[: self.n].T, point[:, None]
+        n = self.n
         if self.closeness == "cosine" or (self.closeness == "auto" and self._sparse):
-            dots = self._sums(points * own)
-            lengths = np.sqrt(self.norms[: self.n].T * (self.masks @ (point * point))[:, None])
+            at = np.flatnonzero(point)
+            lengths = np.sqrt(self.norms[:n].T * (self.masks[:, at] @ point[at] ** 2)[:, None])
+            if self.is_sparse:
+                places = self.stored[:n]
+                dots = self._sums((self.points[:n] * point.take(places)).T, places.T)
+            else:
+                dots = self._sums(self.points[:n, at].T * point[at, None], at[:, None])
             found = 1 - np.divide(dots, lengths, out=np.zeros_like(dots), where=lengths > 0)
         else:  # by differences: expanded squares lose all digits far from the origin
-            found = self._sums((points - own) ** 2)
-        return np.where(self.alive[:, : self.n], found, np.inf)
+            terms = (self.dense(slice(n)).T - point[:, None]) ** 2
+            found = self._sums(terms, np.arange(self.d_)[:, None])
+        return np.where(self.alive[:, :n], found, np.inf)
 
-    def _sums(self, terms: Floats) -> Floats:
-        """Sums of terms (d, n) over the features of each member, (members, n)."""
+    def _sums(self, terms: Floats, places: Slots) -> Floats:
+        """Sums of terms (m, n) in these places over the features of each member, (members, n)."""
         # They are added in the order of the features, as in ``ExactIndex``, so that equal rows are
         # equally near.
         terms = np.ascontiguousarray(terms)
         if self.masks.all():
             return np.broadcast_to(terms.sum(axis=0), (len(self.masks), terms.shape[1]))
-        return np.array([terms[mask].sum(axis=0) for mask in self.masks > 0])
+        return np.array([(terms * mask[places]).sum(axis=0) for mask in self.masks])
 
     def _votes(self, point: Floats) -> tuple[Floats, NDArray[np.intp]]:
         """Shares of the neighbours with each label, (members, windows, ks, q); the neighbours."""
         # The neighbours, (members, windows, k), are slots; -1 where the window has no more.
-        members, most = len(self.masks), int(self.ks[-1])
-        found = self._dissimilarities(point)
-        order = np.lexsort((np.broadcast_to(-self.born[: self.n], found.shape), found), axis=1)
-        slots = np.full((members, len(self.sizes), most), -1, dtype=np.intp)
-        starts = self.seen - self.sizes
-        for m, row in enumerate(order):
-            row = row[: int(self.alive[m, : self.n].sum())]
-            born = self.born[row]
+        most, starts, born = int(self.ks[-1]), self.seen - self.sizes, self.born[: self.n]
+        slots = np.full((len(self.masks), len(self.sizes), most), -1, dtype=np.intp)
+        for m, found in enumerate(self._dissimilarities(point)):
+            # no window needs rows that are farther than those of the shortest
+            youngest, limit = found[born >= starts[-1]], np.inf
+            if len(youngest) >= most:
+                limit = np.partition(youngest, most - 1)[most - 1]
+            near = np.flatnonzero((found <= limit) & (found < np.inf))
+            near = near[np.lexsort((-born[near], found[near]))]
+            ages = born[near]
             for w, start in enumerate(starts):
-                first = row if w == 0 else row[born >= start]
-                slots[m, w, : len(first)] = first[:most]
+                first = (near if w == 0 else near[ages >= start])[:most]
+                slots[m, w, : len(first)] = first
         have = (self.labels[slots] == 1) & (slots >= 0)[..., None]
         sums = have.cumsum(axis=2, dtype=np.int32)[:, :, self.ks - 1]
         there = np.minimum((slots >= 0).sum(axis=2)[:, :, None], self.ks)
@@ -142,7 +154,7 @@ class SelfAdjusting(Window):
         """Mean of the members' votes, weighted by their skill."""
         if self.n == 0:
             return np.zeros(self.labels.shape[1])
-        share = self._combined(self._chosen(self._votes(self.prepared(x))[0]))
+        share = self._combined(self._chosen(self.kept(self._votes, self.prepared(x))[0]))
         cut = CUTS[self.gains.argmax()]  # becomes 0.5
         above = 0.5 + (share - cut) / (1 - cut) / 2
         return np.clip(np.where(share > cut, above, share / cut / 2), 0.0, 1.0)
@@ -167,17 +179,18 @@ class SelfAdjusting(Window):
         self.widen(x, y)
         point = self.prepared(x)
         if self.n:
-            self._judge(*self._votes(point), y)
+            votes, slots = self.kept(self._votes, point)
+            self._judge(votes, slots, y)
         slot = self.n
         if slot == self.size:
             free = np.flatnonzero(~self.alive.any(axis=0))
             slot = int(free[0]) if len(free) else int(self.born.argmin())
-        before.note(slot)
-        self.put(slot, point, y)
+        self.put(slot, point, y, before)
         members = len(self.masks)
         self.alive[:, slot] = members == 1 or self.rng.poisson(1.0, members) > 0
         self.charges[:, slot] = 0
-        self.norms[slot] = self.masks @ (point * point)
+        at = np.flatnonzero(point)
+        self.norms[slot] = self.masks[:, at] @ point[at] ** 2
         self.occurrences += point != 0
 
     def _judge(self, votes: Floats, slots: Slots, y: Labels) -> None:
@@ -191,7 +204,7 @@ class SelfAdjusting(Window):
         self._learned(goodness(chosen, true, known))
         if self.penalty:
             self._punish(slots, wrong, y)
-        self.tallies[..., known] *= self.fading
+        self.tallies *= np.where(known, self.fading, 1.0)
         counts = (predicted & true, predicted & ~true, ~predicted & true)
         for tally, is_so in zip(self.tallies, counts):
             tally += is_so & known

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import deepcopy
 from numbers import Integral
 from typing import Any, ClassVar
 
@@ -27,6 +28,7 @@ class Watched(SelfAdjusting):
         self.n_drifts = 0
 
     def _learned(self, right: Floats) -> None:
+        self.watches = deepcopy(self.watches)  # the old ones are there if learning fails
         for m, (value, before) in enumerate(zip(right, self.skill.copy())):
             self.watches[m].update(1.0 - value)
             if self.watches[m].drift_detected and value < before:
@@ -36,11 +38,12 @@ class Watched(SelfAdjusting):
     def _renew(self, m: int) -> None:
         """Give a member another subspace, and forget all but its last rows."""
         self.n_drifts += 1
-        self.watches = [*self.watches[:m], self.detector.clone(), *self.watches[m + 1 :]]
+        self.watches[m] = self.detector.clone()
         self.shares[m] = self.rng.uniform(0.5, 1.0)
-        d = self.masks.shape[1]
+        d = self.d_
         self.masks[m] = (self.rng.random(d) < self.shares[m]) | (d < FEW)
-        self.norms[:, m] = (self.points * self.points) @ self.masks[m]
+        mask = self.masks[m][self.stored] if self.is_sparse else self.masks[m]
+        self.norms[:, m] = (self.points * self.points * mask).sum(axis=1)
         self.alive[m, self.born < self.seen - self.sizes[-1]] = False
         self.charges[m] = 0
         self.tallies[:, m] = 0

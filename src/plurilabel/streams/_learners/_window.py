@@ -1,22 +1,22 @@
-"""A window of rows, and the neighbours of each of them kept up to date."""
+"""A window of rows, and the nearest neighbours of each of them kept up to date."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cache
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from plurilabel._core.fitted import Declared, numbers
+from plurilabel._core.fitted import Declared, count, numbers, places
 from plurilabel._core.limits import check_size
 from plurilabel.neighbors import Formula
 from plurilabel.streams._stream_classifier import UNKNOWN, Floats, Labels
 
 UNIT = 2.0**-53  # largest relative rounding error of one float64 operation
-
-_NOTHING = (-1, None, None)
+FEW = 64  # features below which rows are always dense
+MODERATE = 1e140  # below this, no distance overflows
 
 _formula = cache(Formula.of)
 
@@ -24,15 +24,16 @@ Slots = NDArray[np.signedinteger[Any]]
 
 
 class Window:
-    """The rows that are remembered, each in a slot, and exact distances to them.
+    """The rows that are remembered, each in a slot.
 
-    A matrix-vector product gives distances with a known error bound; only rows that could be
-    among the nearest within that bound are compared by the formula of
-    :class:`~plurilabel.ExactIndex`.
+    In a window of sparse rows, ``points`` has their non-zero values and ``stored`` the columns of
+    these, both padded with zeros.
     """
 
     _fitted: ClassVar[Declared] = {
+        "d_": count(),
         "points": numbers("size", None),
+        "stored": places("size", None, below="d_"),
         "squares": numbers("size"),
         "labels": numbers("size", None),
         "born": numbers("size"),
@@ -43,112 +44,166 @@ class Window:
         self.metric = metric
         self.n = 0  # slots in use: the first ones
         self.seen = 0  # rows so far
-        self.points = np.zeros((size, int(self._formula.cosine)))  # (size, d), prepared
+        self.d_ = int(self._formula.cosine)  # columns of the points, which are prepared
+        self.points = np.zeros((size, self.d_))
+        self.stored = np.zeros((size, 0), dtype=np.intp)  # (size, 0) if rows are dense
         self.squares = np.zeros(size)  # squared norms of the points
         self.labels = np.zeros((size, 0), dtype=np.int8)  # (size, q)
         self.born = np.zeros(size, dtype=np.int64)  # when the row of a slot came
-        self._last: Any = _NOTHING
+        self._last: Any = None  # what was found for the last point, and when
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_last": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update({**state, "_last": None})
+        if "stored" not in state:  # in model files of earlier versions
+            self.d_, self.stored = self.points.shape[1], np.zeros((self.size, 0), np.intp)
+
+    def kept(self, find: Callable[[Floats], Any], point: Floats) -> Any:
+        """What ``find`` finds; kept, since a row is often predicted, and then learned."""
+        key = self.seen, self.labels.shape[1], point.tobytes()
+        if self._last is None or self._last[0] != key:
+            self._last = key, find(point)
+        return self._last[1]
 
     @property
     def _formula(self) -> Any:
         return _formula(self.metric)
 
     @property
-    def order(self) -> Slots:
-        """The slots in use, from the oldest row to the youngest."""
-        return np.argsort(self.born[: self.n])
+    def is_sparse(self) -> bool:
+        return self.stored.shape[1] > 0
+
+    def dense(self, slots: Any) -> Floats:
+        """The points in some slots, (m, d_)."""
+        points = self.points[slots]
+        if not self.is_sparse:
+            return points
+        places = self.stored[slots] + self.d_ * np.arange(len(points))[:, None]
+        size = len(points) * self.d_
+        flat: Any = np.bincount(places.ravel(), weights=points.ravel(), minlength=size)
+        return np.asarray(flat.reshape(-1, self.d_), dtype=np.float64)
 
     def widen(self, x: Floats, y: Labels) -> None:
         """Make room for features and labels that the rows so far do not have."""
-        d, mark = self.points.shape[1], int(self._formula.cosine)
-        if (more := len(x) + mark - d) > 0:
-            check_size(
-                "the window",
-                f"{self.size:,} rows of {len(x):,} features",
-                memory=8.0 * self.size * len(x),
-                instead="a smaller window",
-            )
-            new = np.zeros((self.size, more))
-            parts = [self.points[:, : d - mark], new, self.points[:, d - mark :]]
-            self.points = np.hstack(parts)  # a new array: the old one is there if learning fails
+        mark = int(self._formula.cosine)
+        if (d := len(x) + mark) > self.d_:
+            to_sparse = self._suits_sparse(x)
+            if to_sparse and self.is_sparse:
+                # the mark of rows of zeros is the last column
+                stored = self.stored + (self.stored == self.d_ - mark) * (d - self.d_)
+                self.stored, self.d_ = stored, d
+            else:
+                self._rewrite(d, mark, to_sparse=to_sparse)
         if (more := len(y) - self.labels.shape[1]) > 0:
             new = np.full((self.size, more), UNKNOWN, dtype=np.int8)
             self.labels = np.hstack([self.labels, new])
 
-    def put(self, slot: int, point: Floats, y: Labels) -> None:
+    def _suits_sparse(self, x: Floats) -> bool:
+        """Whether rows such as this are better stored as their non-zeros."""
+        return bool(len(x) >= FEW and 4 * np.count_nonzero(x) < len(x))
+
+    def _rewrite(self, d: int, mark: int, *, to_sparse: bool) -> None:
+        """Write the rows with d columns, the marks of rows of zeros still in the last one."""
+        rows, columns = self.n if to_sparse else self.size, f"{d - mark:,} features"
+        check_size(
+            "the window",
+            f"{rows:,} rows of {columns}",
+            memory=8.0 * rows * d,
+            instead="a smaller window",
+        )
+        before, points = self.dense(slice(self.n)), np.zeros((rows, d))
+        points[: self.n, : self.d_ - mark] = before[:, : self.d_ - mark]
+        points[: self.n, d - mark :] = before[:, self.d_ - mark :]
+        stored = np.zeros((self.size, 0), dtype=np.intp)
+        if to_sparse:
+            sizes = np.count_nonzero(points, axis=1)
+            here = np.arange(max(sizes.max(initial=1), 1)) < sizes[:, None]
+            stored = np.zeros((self.size, here.shape[1]), dtype=np.intp)
+            values = np.zeros(stored.shape)
+            stored[: self.n][here], values[: self.n][here] = (
+                points.nonzero()[1],
+                points[points != 0],
+            )
+            points = values
+        # new arrays: the old ones are there if learning fails
+        self.points, self.stored, self.d_ = points, stored, d
+
+    def put(self, slot: int, point: Floats, y: Labels, before: Before) -> None:
         """Write a prepared row into a slot."""
-        self.points[slot] = point
+        at: Any = slice(None)
+        if self.is_sparse:
+            at = np.flatnonzero(point)
+            if (more := len(at) - self.stored.shape[1]) > 0:
+                self.stored = np.pad(self.stored, ((0, 0), (0, more)))
+                self.points = np.pad(self.points, ((0, 0), (0, more)))
+            before.note(slot)
+            self.stored[slot] = self.points[slot] = 0
+            self.stored[slot, : len(at)] = at
+        else:
+            before.note(slot)
+        self.points[slot, : len(point[at])] = point[at]
         self.squares[slot] = point @ point
-        self.labels[slot, : len(y)], self.labels[slot, len(y) :] = y, UNKNOWN
+        self.labels[slot] = UNKNOWN
+        self.labels[slot, : len(y)] = y
         self.born[slot] = self.seen
         self.seen += 1
         self.n = max(self.n, slot + 1)
 
     def prepared(self, x: Floats) -> Floats:
         """A row as the distances need it; features that no row has are left out."""
-        width = self.points.shape[1] - int(self._formula.cosine)
+        width = self.d_ - int(self._formula.cosine)
         if len(x) > width:  # features that were never learned are equal in all rows
-            return self.prepared(x[:width])
-        if len(x) < width:
+            x = x[:width]
+        elif len(x) < width:
             x = np.concatenate([x, np.zeros(width - len(x))])
+        largest = max(x.max(initial=0.0), -x.min(initial=0.0))
+        if largest < MODERATE and not self._formula.cosine:
+            return x
         return np.asarray(self._formula.prepare(x[None]))[0]
 
-    def bounds(self, point: Floats) -> tuple[Floats, Floats]:
-        """Lower and upper bounds of the powers of the distances to all rows, each (n,)."""
-        # The power is the squared Euclidean distance of prepared points, and the distance itself
-        # for other norms, whose bounds are exact.
-        formula, n = self._formula, self.n
-        if formula.p != 2:
-            found = self.distances(point, np.arange(n))
-            return found, found
-        if formula.cosine and point[-1]:  # a row of zeros is at distance 1 from all, also zeros
-            return np.full(n, 2.0), np.full(n, 2.0)
-        scale = self.squares[:n] + point @ point
-        about = scale - 2 * (self.points[:n] @ point)
-        # dot products of d terms, and the same for the exact sum; twice that to be safe
-        scale *= (8 * len(point) + 64) * UNIT
-        scale += 1e-300  # what may be lost to underflow
-        return about - scale, about + scale
-
-    def _asked(self, point: Floats) -> tuple[Floats, Floats]:
-        """The bounds, kept for the next call: a row is often predicted, and then learned."""
-        seen, last, found = self._last
-        if seen != self.seen or not np.array_equal(last, point):
-            found = self.bounds(point)
-            self._last = self.seen, point, found
-        return found
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "_last": _NOTHING}
-
-    def power(self, distance: Any) -> Any:
-        """What ``bounds`` is about, from distances; not below it."""
-        formula = self._formula
-        if formula.cosine:
-            return distance * (2 + 32 * UNIT)
-        return distance * distance * (1 + 32 * UNIT) if formula.p == 2 else distance
+    def dots(self, point: Floats) -> Floats:
+        """Dot products of a prepared point with all rows, (n,)."""
+        if not self.is_sparse:
+            return self.points[: self.n] @ point
+        return np.einsum("ij,ij->i", point.take(self.stored[: self.n]), self.points[: self.n])
 
     def distances(self, point: Floats, slots: Slots) -> Floats:
         """Exact distances of a prepared point to the rows in some slots."""
-        zeros = np.zeros(len(slots), dtype=np.intp)
-        return self._formula.pairs(point[None], zeros, self.points, slots)
+        formula = self._formula
+        if self.is_sparse and formula.p == 2:
+            return self._sparse_distances(point, slots)
+        if formula.p == 2 and not formula.cosine and len(slots) > 1:
+            # as below, with a quarter of the calls
+            columns = np.ascontiguousarray((self.points.take(slots, axis=0) - point).T)
+            columns *= columns
+            return np.sqrt(np.add.reduce(columns, axis=0))
+        zeros, rows = np.zeros(len(slots), dtype=np.intp), np.arange(len(slots))
+        return formula.pairs(point[None], zeros, self.dense(slots), rows)
 
-    def nearest(self, point: Floats, k: int, without: int = -1) -> tuple[Floats, Slots]:
-        """The k nearest rows, or all if there are fewer; equal distances from old to young."""
-        if without < 0:
-            low, high = self._asked(point)
-        else:
-            low, high = self.bounds(point)
-            low[without] = high[without] = np.inf
-        k = min(k, self.n - (without >= 0))
-        if k == 0:
-            return np.zeros(0), np.zeros(0, dtype=np.intp)
-        slots = np.flatnonzero(low <= np.partition(high, k - 1)[k - 1])
-        return self._first(self.distances(point, slots), slots, k)
-
-    def _first(self, distances: Floats, slots: Slots, k: int) -> tuple[Floats, Slots]:
-        order = np.lexsort((self.born[slots], distances))[:k]
-        return distances[order], slots[order]
+    def _sparse_distances(self, point: Floats, slots: Slots) -> Floats:
+        """The same for sparse rows, from non-zero values only, in the order of the columns."""
+        values, columns, at = self.points[slots], self.stored[slots], np.flatnonzero(point)
+        row, entry = values.nonzero()
+        column = columns[row, entry]
+        # which features of the point each row lacks
+        place = np.full(self.d_, len(at))
+        place[at] = np.arange(len(at))
+        lacks = np.ones((len(slots), len(at) + 1), dtype=bool)
+        lacks[row, place[column]] = False
+        other, j = lacks[:, :-1].nonzero()
+        difference = np.concatenate([values[row, entry] - point[column], point[at[j]]])
+        column, row = np.concatenate([column, at[j]]), np.concatenate([row, other])
+        # bincount adds the terms of a row in their order; 16 bits are sorted much faster
+        kind = np.uint16 if self.d_ < 1 << 16 else np.int64
+        order = column.astype(kind).argsort(kind="stable")
+        squares = difference[order] ** 2
+        total = np.bincount(row[order], weights=squares, minlength=len(slots))
+        if not self._formula.cosine:
+            return np.sqrt(total)
+        is_zero = (values * (columns == self.d_ - 1)).any(axis=1) | (point[-1] != 0)
+        return np.where(is_zero, 1.0, total / 2)
 
 
 class Before:
@@ -166,7 +221,7 @@ class Before:
 
     def note(self, slot: int) -> None:
         """Take the row of a slot."""
-        for name in Window._fitted:
+        for name in ("points", "stored", "squares", "labels", "born"):
             array = getattr(self.window, name)
             self.rows.append((array, slot, array[slot].copy()))
 
@@ -175,7 +230,7 @@ class Before:
         for array, slot, row in self.rows:
             array[slot] = row
         vars(self.window).clear()
-        vars(self.window).update(self.held, _last=_NOTHING)
+        vars(self.window).update(self.held)
 
 
 class NeighborWindow(Window):
@@ -191,96 +246,113 @@ class NeighborWindow(Window):
         "near": numbers("size", "most", finite=False),
         "neighbors": numbers("size", "most"),
         "lengths": numbers("size"),
+        "ends": numbers("size", finite=False),
     }
 
     def __init__(self, size: int, metric: str, k: int) -> None:
         super().__init__(size, metric)
         self.k = k
-        most = min(3 * k + 5, size)
+        most = min(2 * k + 4, size)
         self.near = np.full((size, most), np.inf)  # distances
         self.neighbors = np.full((size, most), -1, dtype=np.int32)  # slots; -1 past the end
         self.lengths = np.zeros(size, dtype=np.int64)
+        self.ends = np.full(size, -np.inf)  # the last distance of each list
 
-    def replace(self, slot: int, x: Floats, y: Labels) -> Slots:
-        """Write a row into a slot; the other slots whose first k neighbours are now others."""
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        if "ends" not in state:  # in model files of earlier versions
+            last = self.near[np.arange(self.size), self.lengths - 1]
+            self.ends = np.where(self.lengths > 0, last, -np.inf)
+
+    def around(self, point: Floats) -> tuple[Floats, Slots]:
+        """Distances and slots of rows around a point, equal distances from old to young.
+
+        They are more than a list holds, and include all rows whose lists the point would enter.
+        """
+        n, most, formula = self.n, self.near.shape[1], self._formula
+        if not n:
+            return np.zeros(0), np.zeros(0, dtype=np.intp)
+        takes_all = min(n + 1, self.size) - 2 < most  # lists of all other rows take any new one
+        if takes_all or formula.p != 2:
+            slots = np.arange(n)
+        else:
+            own, squares, ends = point @ point, self.squares[:n], self.ends[:n]
+            if formula.cosine and point[-1]:  # a row of zeros is at distance 1 from all others
+                about = np.zeros(n)
+            else:  # squared distances, less that of the origin
+                about = self.dots(point)
+                about *= -2
+                about += squares
+            # errors of dot products of d terms, and of the exact sum; twice that to be safe, and
+            # what may be lost to underflow
+            error = (16 * len(point) + 256) * UNIT * (own + squares.max()) + 2e-300
+            reach = 2 * ends if formula.cosine else ends * ends
+            reach -= own
+            np.maximum(reach, np.partition(about, most)[most], out=reach)
+            reach += error
+            slots = np.flatnonzero(about <= reach)
+        distances = self.distances(point, slots)
+        order = np.lexsort((self.born[slots], distances))
+        return distances[order], slots[order]
+
+    def replace(self, slot: int, x: Floats, y: Labels, before: Before) -> Slots:
+        """Write a row into a slot; the slots whose first k neighbours are now others."""
         self.widen(x, y)
         point = self.prepared(x)
-        low, high = self._asked(point)
-        if slot == self.n:
-            low, high = np.append(low, np.inf), np.append(high, np.inf)
-            lost = np.zeros(0, dtype=np.intp)
-        else:
-            low[slot] = high[slot] = np.inf
-            lost = self._drop(slot)
-        self.put(slot, point, y)
-        gained = self._insert(slot, point, low, high)
-        short = np.flatnonzero(self.lengths[: self.n] < min(self.k, self.n - 1))
-        for row in short.tolist():
-            self._set_list(row, *self._search(row))
-        changed = np.zeros(self.n, dtype=bool)
-        changed[lost] = changed[gained] = changed[short] = True
-        changed[slot] = False
-        return np.flatnonzero(changed)
+        distances, slots = _without(slot, *self.kept(self.around, point))
+        self.put(slot, point, y, before)
+        changed = self._revise(slot, distances, slots)
+        for row in changed[self.lengths[changed] < min(self.k, self.n - 1)].tolist():
+            self._search(row)
+        self._set_list(slot, distances, slots)
+        return np.append(changed, slot)
 
     def search_all(self) -> None:
         """Find the neighbours of all rows anew."""
         for row in range(self.n):
-            self._set_list(row, *self._search(row))
+            self._search(row)
 
-    def _search(self, row: int) -> tuple[Floats, Slots]:
-        return self.nearest(self.points[row], self.near.shape[1], without=row)
+    def _search(self, row: int) -> None:
+        self._set_list(row, *_without(row, *self.around(self.dense([row])[0])))
 
     def _set_list(self, row: int, distances: Floats, slots: Slots) -> None:
-        m = self.lengths[row] = len(slots)
-        self.near[row, :m], self.near[row, m:] = distances, np.inf
-        self.neighbors[row, :m], self.neighbors[row, m:] = slots, -1
+        m = self.lengths[row] = min(len(slots), self.near.shape[1])
+        self.near[row, :m], self.near[row, m:] = distances[:m], np.inf
+        self.neighbors[row, :m], self.neighbors[row, m:] = slots[:m], -1
+        self.ends[row] = distances[m - 1] if m else -np.inf
 
-    def _drop(self, slot: int) -> Slots:
-        """Take a slot out of all lists; the rows that had it among their first k."""
-        most = self.near.shape[1]
-        rows, at = np.divmod(np.flatnonzero(self.neighbors[: self.n].ravel() == slot), most)
-        other = rows != slot
-        rows, at = rows[other], at[other]
-        place = np.arange(most)
-        source = rows[:, None], np.minimum(place + (place >= at[:, None]), most - 1)
-        for lists, end in ((self.near, np.inf), (self.neighbors, -1)):
-            part = lists[source]
-            part[:, -1] = end
-            lists[rows] = part
-        self.lengths[rows] -= 1
-        return rows[at < self.k]
-
-    def _insert(self, slot: int, point: Floats, low: Floats, high: Floats) -> Slots:
-        """Find the list of a new row and put it into those of others; rows whose first k change.
-
-        The new row is the youngest: among equal distances it comes last.
-        """
+    def _revise(self, slot: int, distances: Floats, slots: Slots) -> Slots:
+        """Replace the row of a slot in the lists of all others; those whose first k change."""
         n, most = self.n, self.near.shape[1]
-        self._set_list(slot, np.zeros(0), np.zeros(0, dtype=np.intp))
-        if n == 1:
-            return np.zeros(0, dtype=np.intp)
-        lengths = self.lengths[:n]
-        # lists that have all other rows take any new one; those that are full only a nearer one
-        last = self.near[np.arange(n), np.maximum(lengths - 1, 0)]
-        last[lengths == 0] = -np.inf
-        last[lengths == n - 2] = np.inf
-        m = min(most, n - 1)
-        maybe = (low <= self.power(last)) | (low <= np.partition(high, m - 1)[m - 1])
-        maybe[slot] = False
-        slots = np.flatnonzero(maybe)
-        distances = self.distances(point, slots)
-        self._set_list(slot, *self._first(distances, slots, m))
+        new = np.full(n, np.inf)
+        new[slots] = distances
+        if n - 2 >= most:  # else lists have all other rows, and take any new one
+            new[new >= self.ends[:n]] = np.inf
+        touched = new < np.inf
+        touched[np.flatnonzero(self.neighbors[:n].ravel() == slot) // most] = True
+        touched[slot] = False
+        rows = np.flatnonzero(touched)
+        # the new row comes last, as the youngest among equals, and the sort is stable
+        near, neighbors = (
+            np.empty((len(rows), most + 1)),
+            np.empty((len(rows), most + 1), np.int32),
+        )
+        near[:, :most], neighbors[:, :most] = self.near[rows], self.neighbors[rows]
+        first = neighbors[:, : self.k].copy()
+        old = neighbors[:, :most] == slot
+        near[:, :most][old], neighbors[:, :most][old] = np.inf, -1
+        near[:, most] = new[rows]
+        neighbors[:, most] = np.where(near[:, most] < np.inf, slot, -1)
+        order = near.argsort(axis=1, kind="stable")[:, :most]
+        order += (most + 1) * np.arange(len(rows))[:, None]
+        near, neighbors = near.take(order), neighbors.take(order)
+        lengths = (near < np.inf).sum(axis=1)
+        self.near[rows], self.neighbors[rows], self.lengths[rows] = near, neighbors, lengths
+        last = near[np.arange(len(rows)), lengths - 1]
+        self.ends[rows] = np.where(lengths > 0, last, -np.inf)
+        return rows[((first != neighbors[:, : self.k]) | (first == slot)).any(axis=1)]
 
-        inside = distances < last[slots]
-        rows, new = slots[inside], distances[inside]
-        at = (self.near[rows] <= new[:, None]).sum(axis=1)
-        rows, new, at = rows[at < most], new[at < most], at[at < most]
-        place = np.arange(most)
-        source = rows[:, None], place - (place > at[:, None])
-        here = np.arange(len(rows)), at
-        for lists, entry in ((self.near, new), (self.neighbors, slot)):
-            part = lists[source]
-            part[here] = entry
-            lists[rows] = part
-        self.lengths[rows] = np.minimum(self.lengths[rows] + 1, most)
-        return rows[at < self.k]
+
+def _without(slot: int, distances: Floats, slots: Slots) -> tuple[Floats, Slots]:
+    other = slots != slot
+    return distances[other], slots[other]

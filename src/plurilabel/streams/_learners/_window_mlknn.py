@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -12,7 +13,13 @@ from plurilabel._core.compat import Interval, StrOptions
 from plurilabel._core.fitted import Declared, numbers
 from plurilabel.learners.shared import posterior, ratio
 from plurilabel.streams._learners._window import Before, NeighborWindow, Slots
-from plurilabel.streams._stream_classifier import UNKNOWN, Floats, Labels, StreamClassifier
+from plurilabel.streams._stream_classifier import Floats, Labels, StreamClassifier
+
+
+@cache
+def _offsets(q: int, size: int) -> Slots:
+    return size * np.arange(q)
+
 
 METRICS = {"euclidean", "cosine", "manhattan", "chebyshev"}
 
@@ -43,58 +50,59 @@ class CountingWindow(NeighborWindow):
         if slot == self.size:
             slot = int(self.seen % slot if self.rng is None else self.rng.integers(slot))
         before = Before(self)
-        before.note(slot)
         try:
-            self._learn(slot, x, y)
+            self._learn(slot, x, y, before)
         except BaseException:  # the lists and counts follow from the rows
             before.restore()
             self.search_all()
             self.counts, self.cells = np.zeros_like(self.counts), np.zeros_like(self.cells)
-            self._count(np.arange(self.n))
+            self._count(np.arange(self.n), np.arange(0))
             if self.rng is not None:
                 self.rng.bit_generator.state = drawn
             raise
 
-    def _learn(self, slot: int, x: Floats, y: Labels) -> None:
-        was, changed = self.n, self.replace(slot, x, y)
+    def _learn(self, slot: int, x: Floats, y: Labels, before: Before) -> None:
+        was, changed = self.n, self.replace(slot, x, y, before)
         q, size = self.labels.shape[1], self.k + 1
         if q > self.cells.shape[1] or was < self.n <= size:
             # a new label, or one more neighbour for all: every row is counted again
             self.counts = np.zeros((2, q, size), dtype=np.int64)
             self.cells = np.zeros((self.size, q), dtype=np.intp)
-            changed = np.arange(self.n)
+            self._count(np.arange(self.n), np.arange(0))
         else:
-            gone = changed if was < self.n else np.append(changed, slot)
-            self._add(-1, self.cells[gone])
-            changed = np.append(changed, slot)
-        self._count(changed)
+            self._count(changed, changed if was == self.n else changed[changed != slot])
 
-    def _count(self, rows: Slots) -> None:
-        """Count rows that are not counted."""
+    def _count(self, rows: Slots, gone: Slots) -> None:
+        """Count rows that are not counted, and take back the counts of those that are gone."""
         _, q, size = self.counts.shape
+        before = self.cells[gone].ravel()
         nearest = self.neighbors[rows, : max(min(self.k, self.n - 1), 0)]
-        delta = (self.labels[nearest] == 1).sum(axis=1)
+        delta = np.add.reduce(self.labels.take(nearest, axis=0) == 1, axis=1, dtype=np.intp)
         y = self.labels[rows].astype(np.intp)  # numbers of cells are larger than its own type
-        cells = (y * q + np.arange(q)) * size + delta
-        self.cells[rows] = np.where(y == UNKNOWN, 2 * q * size, cells)
-        self._add(1, self.cells[rows])
-
-    def _add(self, sign: int, cells: NDArray[np.intp]) -> None:
-        size = self.counts.size  # cells of this number are for unknown labels
-        counted = np.bincount(cells.ravel(), minlength=size)[:size]
-        self.counts += sign * counted.reshape(self.counts.shape)
+        y *= q * size
+        y += _offsets(q, size)
+        unknown, cells = y < 0, y + delta
+        cells[unknown] = most = 2 * q * size  # the number of cells: those for unknown labels
+        self.cells[rows] = cells
+        change = np.bincount(cells.ravel(), minlength=most)[:most]
+        change -= np.bincount(before, minlength=most)[:most]
+        self.counts += change.reshape(self.counts.shape)
 
     def score(self, x: Floats) -> Floats:
         """P(H1 | E_j) of each label, by the formulas of :class:`~plurilabel.MLkNN`."""
         k, s, q = min(self.k, self.n - 1), self.s, len(self.counts[1])
-        _, nearest = self.nearest(self.prepared(x), max(k, 0))
-        delta = (self.labels[nearest] == 1).sum(axis=0)
+        nearest = self.kept(self.around, self.prepared(x))[1][: max(k, 0)]
+        delta = np.add.reduce(self.labels.take(nearest, axis=0) == 1, axis=0, dtype=np.intp)
         total = self.counts.sum(axis=-1)  # (2, q)
-        events = self.counts[:, np.arange(q), delta]
-        divide = ratio if s == 0 else np.divide  # nothing is divided by zero
-        prior = divide(s + total[1], 2 * s + total.sum(axis=0))
-        likelihood = divide(s + events, s * (k + 1) + total)
-        return posterior(prior, *likelihood)
+        events = self.counts.reshape(2, -1).take(_offsets(q, self.k + 1) + delta, axis=1)
+        if s == 0:  # some labels or counts may be missing
+            prior = ratio(total[1], total.sum(axis=0))
+            return posterior(prior, *ratio(events, total))
+        prior = (s + total[1]) / (2 * s + total.sum(axis=0))
+        no, yes = (s + events) / (s * (k + 1) + total)
+        no *= 1 - prior
+        yes *= prior
+        return yes / (yes + no)
 
 
 class WindowMLkNN(StreamClassifier):

@@ -27,7 +27,6 @@ from plurilabel.metrics import get_measure, get_scorer
 from plurilabel.model_selection.shared import Split, group_numbers
 from plurilabel.thresholds import (
     ConstantThreshold,
-    ScoreCalibrator,
     ThresholdStrategy,
     get_strategy,
     strategy_names,
@@ -37,6 +36,7 @@ from plurilabel.wrappers.automatic._ensemble import (
     FORMS,
     Choice,
     Cut,
+    calibrated,
     cut_sets,
     cuts_for,
     mean_scores,
@@ -55,7 +55,8 @@ from plurilabel.wrappers.automatic._tables import TableClassifier, known_rows
 from plurilabel.wrappers.automatic._trials import NO_TIME, Clock, Trials, Tried, none_left
 from plurilabel.wrappers.automatic._words import Encoded, choose_words
 
-FEWEST = 30  # instances: with fewer, a comparison says nothing
+FEWEST = 30  # rows: with fewer, a comparison says nothing
+ENOUGH = 5000  # rows: with more, one split is enough for a quick comparison
 
 
 class AutoClassifier(TableClassifier):
@@ -213,6 +214,7 @@ turn, and measured on that fold).
     """
 
     _learns_from_known = True
+    _learns_from_soft = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "measure": [str],
         "portfolio": [StrOptions({"full", "quick"}), list, tuple],
@@ -277,7 +279,8 @@ turn, and measured on that fold).
         ----------
         X : array-like or sparse matrix of shape (n, d), data frame, or sequence of n texts
         y : 0/1 matrix of shape (n, q), dense, sparse or a data frame; or 1-D classes
-            NaN, None and NA are unknown labels.
+            NaN, None and NA are unknown labels. Numbers between 0 and 1 are probabilities;
+            measures are then expected values.
         groups : array-like of shape (n,), default=None
             Rows of one group, such as those of one patient, stay together in every split, here
             and in the learners. Without them, rows that are nearly equal to others make the
@@ -305,6 +308,8 @@ turn, and measured on that fold).
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         are_few = len(B) < FEWEST
         splits = [] if are_few else splits_for(self.cv, X, Y, some, groups, seed)
+        if self.cv is None and self.portfolio == "quick" and len(B) >= ENOUGH:
+            splits = splits[:1]
         raw, encoder = safe_indexing(X, some), self._new_encoder(X)
         encoder, encoded, words = self._with_words(encoder, raw, B, splits, clock)
         A = self._fit_encoder(encoder, X)[some]
@@ -343,7 +348,7 @@ turn, and measured on that fold).
             return encoder, {}, ""
         measure = get_measure(self.measure)
         cut = self._asked_cut() or cuts_for(measure, labelled=False)[0]
-        options = self.portfolio, clock.limit, self.leave_out
+        options = clock.limit, self.leave_out
         return choose_words(encoder, X, Y, splits, measure, cut, *options)
 
     def _candidates(self, X: Any, Y: Any, seed: int) -> list[Candidate]:
@@ -417,7 +422,7 @@ turn, and measured on that fold).
         weights = np.array([[1.0, 0, 0] if held.probabilities else [0, 1.0, 0]])
         cut = self._asked_cut() or Cut(ConstantThreshold(0.5), False, "at 0.5")
         cut = cut.fitted(held.scores, Y)
-        calibrator = ScoreCalibrator().fit(held.scores, Y)
+        calibrator = calibrated(held.scores, Y)
         self.estimate_ = np.nan
         self.report_ = {
             "measure": self.measure, "rows": len(Y), "folds": 0, "estimate": None,

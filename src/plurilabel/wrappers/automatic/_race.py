@@ -9,11 +9,13 @@ import numpy as np
 from scipy.stats import ttest_rel
 
 from plurilabel.metrics import Measure
-from plurilabel.thresholds import ScoreCalibrator
 from plurilabel.wrappers.automatic._ensemble import (
+    FORMS,
     Array,
     Cut,
     HeldOut,
+    calibrated,
+    forms_of,
     in_form,
     signed,
     value_function,
@@ -26,17 +28,15 @@ SHARE = 0.2  # at most, of a learner that is behind in the mean with the others
 
 
 def folds_of_race(sizes: Sequence[int]) -> int:
-    """The first folds with enough rows to decide; 0 if that would be all of them."""
+    """The first folds with enough rows to decide; 0 if that would be all of several."""
     enough = int(np.searchsorted(np.cumsum(sizes), ROWS)) + 1
-    return enough if enough < len(sizes) else 0
+    return enough if enough < len(sizes) or len(sizes) == 1 else 0
 
 
 def best_form(held: HeldOut, Y: Any, measure: Measure, cut: Cut) -> tuple[float, Array]:
-    """The value of a learner by itself, and its probabilities: calibrated, or its label sets."""
-    calibrator = ScoreCalibrator("sigmoid").fit(held.scores, Y)
-    forms = [in_form(held, "calibrated", calibrator)]
-    if held.sets is not None:
-        forms.append(in_form(held, "sets", calibrator))
+    """The value of a learner by itself in its best form, and its predictions in that form."""
+    calibrator = calibrated(held.scores, Y)
+    forms = [in_form(held, FORMS[i], calibrator) for i in forms_of(held)]
     value_of = value_function(measure, cut, Y)
     values = [value_of(form) for form in forms]
     best = int(np.argmax(values))

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from plurilabel.metrics import Measure
-from plurilabel.thresholds import ScoreCalibrator
 from plurilabel.wrappers.automatic._ensemble import (
     FEWEST_ENTRIES,
     LOOKS,
@@ -20,6 +19,7 @@ from plurilabel.wrappers.automatic._ensemble import (
     Choice,
     Cost,
     Cut,
+    calibrated,
     choose,
     cuts_for,
     entries_for,
@@ -55,7 +55,7 @@ class Selection:
         """Bring the scores of a learner to a scale, which the choice needs."""
         started, held = perf_counter(), one.held
         assert held is not None
-        one.calibrator = ScoreCalibrator("sigmoid").fit(held.scores, self.Y)
+        one.calibrator = calibrated(held.scores, self.Y)
         self.calibration[id(one)] = perf_counter() - started
         if self.costs is None and self.clock.limit is not None:
             scores = held.scores if held.probabilities else expit(held.scores)

@@ -1,4 +1,4 @@
-// Click a column to sort by it; without scripts the tables stay as they are, the best learner first.
+// Click a column header to sort by it.
 for (const table of document.querySelectorAll("table.sortable")) {
   const body = table.tBodies[0];
   table.querySelectorAll("thead th").forEach((head, column) => {
@@ -14,7 +14,7 @@ for (const table of document.querySelectorAll("table.sortable")) {
         const number = parseFloat(text);
         return Number.isNaN(number) ? text : number;
       };
-      // anything that is not a number, a failure or a dash, stays at the end of a column of numbers
+      // in a column of numbers, other cells stay at the end
       const order = (a, b) => {
         const [x, y] = [key(a), key(b)];
         if (typeof x !== typeof y) return typeof x === "number" ? -1 : 1;
@@ -24,5 +24,5 @@ for (const table of document.querySelectorAll("table.sortable")) {
     });
   });
 }
-// closed parts would be missing in print
+// open all parts before printing
 addEventListener("beforeprint", () => document.querySelectorAll("details").forEach((part) => (part.open = true)));

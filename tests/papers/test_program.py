@@ -1,33 +1,34 @@
-"""``plurilabel reproduce``."""
+"""``python -m benchmarks reproduce``."""
 
 import json
 
 import pytest
 
-from plurilabel.cli._main import plurilabel as command
+from benchmarks.papers import runs
+from benchmarks.papers.program import main
+from plurilabel.evaluation import compare
 from tests.cli.runner import runner
-from tests.evaluation.papers.toy import BAD, make_paper, plain_values
+from tests.papers.toy import BAD, make_paper
 
 
 def run(*arguments):
-    return runner().invoke(command, ["reproduce", *arguments])
+    return runner().invoke(main, arguments)
 
 
 @pytest.fixture
-def toy(tmp_path, monkeypatch):
+def toy(tmp_path, monkeypatch, found):
     """Put an invented paper in the place of the real ones."""
 
     def put(extra=""):
-        paper = make_paper(tmp_path, plain_values(), extra)
-        monkeypatch.setattr("plurilabel.evaluation.paper_names", lambda: ["toy"])
-        monkeypatch.setattr("plurilabel.cli._reproduce.PAPERS", ["toy"])
-        for place in ("plurilabel.evaluation._papers._reproduce", "plurilabel.evaluation"):
-            monkeypatch.setattr(f"{place}.load_paper", lambda _: paper)
+        paper = make_paper(tmp_path, found, extra)
+        monkeypatch.setattr("benchmarks.papers.paper.paper_names", lambda: ["toy"])
+        monkeypatch.setattr("benchmarks.papers.runs.load_paper", lambda _: paper)
 
     return put
 
 
-def test_exit_status(toy, tmp_path):
+def test_exit_status(toy, tmp_path, monkeypatch):
+    monkeypatch.setattr(runs, "compare", lambda *a, **k: compare(*a, **{**k, "n_jobs": None}))
     toy()
     done = run("toy", "--table", "1", "--jobs", "1", "--out", str(tmp_path / "out"))
     assert done.exit_code == 0, done.output
@@ -59,12 +60,17 @@ def test_missing_data_are_named(tmp_path, monkeypatch):
     assert done.stderr.startswith("Error: PLURILABEL_DATA names") and done.stderr.count("\n") == 1
 
 
-def test_table_I_from_the_real_files(data_folder):
-    done = run("ml-knn", "--table", "I", "--json", "--jobs", "1")
+def test_facts_from_the_real_files(data_folder):
+    done = run("ml-knn", "--table", "data", "--json")
     assert done.exit_code == 0, done.output
     answer = json.loads(done.stdout)
-    assert answer["holds"] is True and len(answer["cells"]) == 20
-    found = {(c["row"], c["measure"]): c for c in answer["cells"]}
-    one = found["k = 7", "average_precision"]
-    assert one["published"] == 0.761 and one["ours"] == pytest.approx(0.7615, abs=0.0005)
-    assert {c["verdict"] for c in answer["cells"]} == {"holds"}
+    assert answer["holds"] is True and {c["verdict"] for c in answer["cells"]} == {"holds"}
+    found = {c["measure"]: c for c in answer["cells"]}
+    assert found["labels"]["published"] == found["labels"]["ours"] == 14
+
+
+def test_a_folder_that_cannot_be_written_is_found_first(tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setattr(runs, "compare", None)
+    done = run("ml-knn", "--out", str(tmp_path / "file" / "deeper"))
+    assert done.exit_code == 2 and "cannot be written" in done.stderr

@@ -1,38 +1,32 @@
-"""A reproduction as a page of the documentation, with our version of the published figures."""
+"""The documentation page of a reproduction, with our version of the published figures."""
 
 from __future__ import annotations
 
 import json
 import re
 from collections.abc import Sequence
-from importlib.resources import files
 from itertools import groupby
 from pathlib import Path
 from typing import get_args
 
-from plurilabel._core.compat import import_extra, versions
+import jinja2
+import matplotlib as mpl
+from matplotlib.figure import Figure
+
+from benchmarks.papers.reproduction import Cell, Reproduction, Word, lines_of, reasons_of
+from plurilabel._core.compat import versions
 from plurilabel._core.records import write_atomic
 from plurilabel._core.words import capital
-from plurilabel.evaluation._papers._reproduction import (
-    Cell,
-    Reproduction,
-    Word,
-    lines_of,
-    reasons_of,
-)
 from plurilabel.metrics import get_measure
 
 PICTURES = "_static/reproduction"
-WORDS = ("", "measure", "statement", "verdict")  # columns that hold words; the others hold numbers
+WORDS = ("", "measure", "statement", "verdict")  # left-aligned columns
 
 MARKS = ("o", "s", "^", "D")
 
 
 def write_page(reproduction: Reproduction, folder: str | Path) -> Path:
-    """Write ``reproduction.md``, its figures and their values into a folder; return its path.
-
-    Needs jinja2 and matplotlib: ``pip install 'plurilabel[cli]'``.
-    """
+    """Write ``reproduction.md``, its figures and their values to a folder; return the page."""
     path = Path(folder) / "reproduction.md"
     path.parent.mkdir(parents=True, exist_ok=True)
     panels = [
@@ -54,18 +48,7 @@ def write_page(reproduction: Reproduction, folder: str | Path) -> Path:
 
 
 def draw_figures(folder: str | Path) -> None:
-    """Draw the figures of a page that :func:`write_page` wrote, from the values beside it.
-
-    Measures against k, a panel for each, as SVG. The same values give the same files.
-
-    Parameters
-    ----------
-    folder : path
-        With ``reproduction.jsonl``.
-    """
-    matplotlib = import_extra("matplotlib", "draw_figures", "cli")
-    from matplotlib.figure import Figure
-
+    """Draw the figures of a page as SVG from ``reproduction.jsonl``, one panel per measure."""
     lines = (Path(folder) / "reproduction.jsonl").read_text("utf-8").splitlines()
     for name, group in groupby(map(json.loads, lines), key=lambda panel: panel["picture"]):
         panels = list(group)
@@ -89,25 +72,24 @@ def draw_figures(folder: str | Path) -> None:
         figure.legend(*shown, loc="outside upper center", ncols=n_curves, frameon=False)
         path = Path(folder) / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        # no date, and names inside the file that do not change from run to run
-        with matplotlib.rc_context({"svg.hashsalt": name}), write_atomic(path) as stream:
+        # without a date and with fixed identifiers, the same values give the same file
+        with mpl.rc_context({"svg.hashsalt": name}), write_atomic(path) as stream:
             figure.savefig(stream, format="svg", metadata={"Date": None})
 
 
 def picture(paper: str, figure: str) -> str:
-    """Where a figure is, from the page."""
+    """Path of a figure, relative to the page."""
     return f"{PICTURES}/{paper}-{figure.replace(' ', '-')}.svg"
 
 
 def page(reproduction: Reproduction) -> str:
-    """The page as Markdown; the same results give the same text."""
-    jinja2 = import_extra("jinja2", "the page", "cli")
+    """The page as Markdown."""
     environment = jinja2.Environment(
         trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
     )
     environment.filters |= {"text": escape, "capital": capital}
     template = environment.from_string(
-        (files("plurilabel.evaluation._papers") / "page.md.jinja").read_text(encoding="utf-8")
+        Path(__file__).with_name("page.md.jinja").read_text(encoding="utf-8")
     )
     written = template.render(
         reproduction=reproduction,
@@ -117,17 +99,17 @@ def page(reproduction: Reproduction) -> str:
         picture=picture,
         table=markdown_table,
     )
-    # parts that have nothing to say leave lines of nothing
+    # empty parts leave blank lines
     return re.sub(r"\n{3,}", "\n\n", written).strip() + "\n"
 
 
 def escape(text: str) -> str:
-    """Text as Markdown shows it: no character of it is taken for markup."""
+    """Escape the characters that Markdown would interpret."""
     return "".join(f"\\{c}" if c in "\\`*_{}[]<|$#" else c for c in text)
 
 
 def markdown_table(cells: Sequence[Cell]) -> str:
-    """The lines of a table or figure in Markdown, with what differs in bold."""
+    """A table or figure as a Markdown table, differences in bold."""
     columns, rows = lines_of(cells, best="**")
     columns, *shown = ([escape(row[0]), *row[1:]] for row in (columns, *rows))
     for row in shown:

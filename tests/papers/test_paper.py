@@ -6,14 +6,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from plurilabel import datasets, evaluation
-from plurilabel.evaluation import load_paper
-from plurilabel.evaluation._papers._paper import read_paper
-from plurilabel.evaluation._papers._reproduction import facts
+from benchmarks.papers import load_paper, paper_names, reproduce
+from benchmarks.papers.paper import read_paper
+from benchmarks.papers.reproduction import facts
+from plurilabel import datasets
 from plurilabel.learners import make_learner
 from plurilabel.metrics import get_measure
 
-PAPERS = [load_paper(name) for name in evaluation.paper_names()]
+PAPERS = [load_paper(name) for name in paper_names()]
 TOY = datasets.make_multilabel(20, random_state=0)
 FACTS = facts(replace(TOY, train=np.arange(10), test=np.arange(10, 20)))
 ROWS = [
@@ -87,8 +87,8 @@ def test_the_published_tables_are_there():
 
 
 def test_the_page_of_the_documentation_is_of_these_data():
-    """``plurilabel reproduce --out docs`` was run since a published value was changed."""
-    page = (Path(__file__).parents[3] / "docs/reproduction.md").read_text()
+    """``make reproduce`` was run since a published value was changed."""
+    page = (Path(__file__).parents[2] / "docs/reproduction.md").read_text()
     for paper in PAPERS:
         assert f"(reproduction-{paper.key})=" in page
         for table in paper.tables:
@@ -150,6 +150,6 @@ def test_a_wrong_file_says_what_is_wrong(tmp_path, old, new, message):
 
 
 def test_names_and_unknown_papers():
-    assert evaluation.paper_names()[0] == "ml-knn"
+    assert paper_names()[0] == "ml-knn"
     with pytest.raises(ValueError, match="unknown paper 'seed'; there are ml-knn, dw-ml-knn"):
-        evaluation.reproduce("seed")
+        reproduce("seed")

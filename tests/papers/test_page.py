@@ -2,10 +2,9 @@
 
 from dataclasses import replace
 
-from plurilabel.evaluation import write_page
-from plurilabel.evaluation._papers._page import escape, markdown_table
-from plurilabel.evaluation._papers._reproduce import reproduce_papers
-from tests.evaluation.papers.toy import KNOWN, cell, make_paper
+from benchmarks.papers.page import escape, markdown_table, page, write_page
+from benchmarks.papers.runs import reproduce_papers
+from tests.papers.toy import KNOWN, cell, make_paper
 
 
 def test_the_text_has_every_cell(result):
@@ -17,7 +16,7 @@ def test_the_text_has_every_cell(result):
 
 def test_the_page_is_the_same_every_time(result, tmp_path):
     pages = [write_page(result, tmp_path / name) for name in ("a", "b")]
-    assert pages[0].read_text() == pages[1].read_text() == result.markdown()
+    assert pages[0].read_text() == pages[1].read_text() == page(result)
     figures = [p.parent / "_static/reproduction/toy-figure-1.svg" for p in pages]
     assert figures[0].read_bytes() == figures[1].read_bytes()
     assert b"<svg" in figures[0].read_bytes()
@@ -25,11 +24,11 @@ def test_the_page_is_the_same_every_time(result, tmp_path):
 
 def test_the_page_escapes_what_is_markup(found, tmp_path):
     extra = KNOWN % float(found["MLkNN", 5]["f1"].mean())
-    page = reproduce_papers([make_paper(tmp_path, found, extra)], "table 1").markdown()
-    assert "Toy | paper" not in page.replace("Toy \\| paper", "")
-    assert r"On \*stars\* and \$money\$." in page and r"Nothing\_much." in page
-    assert r"Look \| here." in page
-    for block in page.split("\n\n"):  # no cell was split in two
+    text = page(reproduce_papers([make_paper(tmp_path, found, extra)], "table 1"))
+    assert "Toy | paper" not in text.replace("Toy \\| paper", "")
+    assert r"On \*stars\* and \$money\$." in text and r"Nothing\_much." in text
+    assert r"Look \| here." in text
+    for block in text.split("\n\n"):  # no cell was split in two
         lines = [line.replace("\\|", "") for line in block.splitlines()]
         if lines[0].startswith("|"):
             assert len({line.count("|") for line in lines}) == 1, block
@@ -41,7 +40,7 @@ def test_escape_and_tables(result):
     head, rule, first, *_ = markdown_table(cells).splitlines()
     assert head == "|  | measure | published | ours | difference | tolerance | verdict |"
     assert rule == "| --- | --- | ---: | ---: | ---: | ---: | --- |"
-    assert first == r"| a\* \| b | instances | 1797 | 1797 | 0 | 0 | holds |"
+    assert first == r"| a\* \| b | instances | 300 | 300 | 0 | 0 | holds |"
 
 
 def test_recorded_values_stand_in_a_grid(result, found, tmp_path):
@@ -51,11 +50,11 @@ def test_recorded_values_stand_in_a_grid(result, found, tmp_path):
     errors = [f"{found['MLkNN', k]['one_error'].mean():.4f}" for k in (5, 8)]
     assert len(set(f1)) == len(set(errors)) == 2  # else nothing is best
     assert f"F1         {f1[0]}  {f1[1]}" in str(result)
-    page = result.markdown()
+    text = page(result)
     f1_marked = [f"**{value}**" if value == max(f1) else value for value in f1]
     errors_marked = [f"**{value}**" if value == min(errors) else value for value in errors]
-    assert f"| F1 | {' | '.join(f1_marked)} |" in page
-    assert f"| one-error | {' | '.join(errors_marked)} |" in page
+    assert f"| F1 | {' | '.join(f1_marked)} |" in text
+    assert f"| one-error | {' | '.join(errors_marked)} |" in text
     changed = reproduce_papers([make_paper(tmp_path, found, shift=0.01)], "ours")
     assert cell(changed, "A", "f1", "ours")["verdict"] == "changed" and not changed.holds
     assert f"{f1[0]} !" in str(changed)

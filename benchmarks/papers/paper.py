@@ -1,7 +1,7 @@
 """Published tables and figures as data: printed values, protocols and tolerances.
 
-A paper is a TOML file in ``data/``, the only place of a printed value. Unknown or missing entries
-are errors that say where.
+Each paper is a TOML file in ``data/``, the only place where its printed values are stored. Unknown
+and missing entries raise an error that says where.
 """
 
 from __future__ import annotations
@@ -9,11 +9,11 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, field, fields
-from importlib.resources import files
-from importlib.resources.abc import Traversable
+from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 NAMES = ("ml-knn", "dw-ml-knn", "ml-wknn", "bp-mll", "review", "insdif", "miml")
+DATA = Path(__file__).parent / "data"
 CHOICES = {"claim": ("same", "no worse"), "combine": ("mean", "best")}
 
 Made = TypeVar("Made")
@@ -21,7 +21,7 @@ Made = TypeVar("Made")
 
 @dataclass(frozen=True)
 class Protocol:
-    """Data, their split ("holdout" for the published files, or folds), and a description."""
+    """A dataset, its split ("holdout": the published one; or a number of folds), and a text."""
 
     dataset: str
     split: Literal["holdout"] | int
@@ -30,14 +30,14 @@ class Protocol:
 
 @dataclass(frozen=True)
 class Tolerance:
-    """How far ours may be from the printed value, and why so far."""
+    """How far our value may be from the printed one, and why."""
 
     values: Mapping[str, float]  # by measure, in its units
     reason: str
-    deviations: float | None = None  # over our own folds: for all other measures
+    deviations: float | None = None  # for other measures: multiple of our deviation over the folds
 
     def of(self, measure: str, deviation: float) -> float:
-        """The tolerance for a measure whose deviation over the folds is given."""
+        """The tolerance for a measure, given its standard deviation over the folds."""
         if measure in self.values:
             return self.values[measure]
         if self.deviations is None:
@@ -55,30 +55,30 @@ class Known:
 
 @dataclass(frozen=True)
 class Row:
-    """A line of a table: a learner, and the values printed for it."""
+    """A row of a table: a learner and the values printed for it."""
 
     name: str
     protocol: Protocol
     tolerance: Tolerance
-    claim: Literal["same", "no worse"] = "same"  # with "no worse" a better value will do
-    learner: str | None = None  # its text, with {k} for ``over``; without: facts about the data
+    claim: Literal["same", "no worse"] = "same"  # "no worse": a better value also passes
+    learner: str | None = None  # with {k} for ``over``; None: facts about the data
     over: tuple[int, ...] = ()
-    combine: Literal["mean", "best"] = "mean"  # of the values over k, for each measure
+    combine: Literal["mean", "best"] = "mean"  # how to combine the values over k
     published: Mapping[str, float] = field(default_factory=dict)  # by measure
-    # of cells that no paper has: what this library gave when the row was written
+    # for cells that no paper has: the value when the row was written
     recorded: Mapping[str, float] = field(default_factory=dict)
     differs: Mapping[str, Known] = field(default_factory=dict)
     needs: str | None = None
     label_set: tuple[str, ...] | None = None
 
     def learners(self) -> list[str]:
-        """The learners to run, as text."""
+        """Specifications of the learners to run."""
         return [] if self.learner is None else expanded(self.learner, self.over)
 
 
 @dataclass(frozen=True)
 class PublishedTable:
-    """Rows with the same measures; ``notes`` are readings of the paper that are ours."""
+    """Rows with the same measures; ``notes`` state how we read the paper."""
 
     name: str
     title: str
@@ -94,19 +94,19 @@ class PublishedTable:
 
 @dataclass(frozen=True)
 class Statement:
-    """A sentence about a figure: who wins, or that more neighbours are better."""
+    """A claim about a figure: one curve beats another, or a curve improves with k."""
 
     text: str
     measure: str
-    winner: str | None = None  # a curve, compared with the loser's by its mean
+    winner: str | None = None  # the curve with the better mean
     loser: str | None = None
-    rising: str | None = None  # a curve that gets better with k
-    why: str | None = None  # the evidence if the sentence does not hold
+    rising: str | None = None  # a curve that improves with k
+    why: str | None = None  # the evidence if the claim does not hold
 
 
 @dataclass(frozen=True)
 class PublishedFigure:
-    """Measures against k, a curve for each learner; the printed curves have no numbers."""
+    """Measures against k, one curve per learner; the printed curves have no numbers."""
 
     name: str
     title: str
@@ -119,7 +119,7 @@ class PublishedFigure:
 
 @dataclass(frozen=True)
 class Paper:
-    """A paper: how to cite it, and what it printed."""
+    """A paper: its citation, tables and figures."""
 
     key: str
     name: str
@@ -130,7 +130,7 @@ class Paper:
 
     @property
     def parts(self) -> dict[str, PublishedTable | PublishedFigure]:
-        """Its tables, then its figures, by the names that ``table=`` takes."""
+        """Tables, then figures, by name."""
         parts: list[PublishedTable | PublishedFigure] = [*self.tables, *self.figures]
         return {part.name: part for part in parts}
 
@@ -140,7 +140,7 @@ class Paper:
 
 
 def expanded(learner: str, over: tuple[int, ...]) -> list[str]:
-    """A learner's text, once for each k."""
+    """The specification of a learner, once for each k."""
     return [learner.replace("{k}", str(k)) for k in over] if over else [learner]
 
 
@@ -148,44 +148,20 @@ def expanded(learner: str, over: tuple[int, ...]) -> list[str]:
 
 
 def paper_names() -> list[str]:
-    """Papers whose results can be reproduced, by the name that :func:`reproduce` takes.
-
-    Examples
-    --------
-    >>> from plurilabel import evaluation
-    >>> evaluation.paper_names()
-    ['ml-knn', 'dw-ml-knn', 'ml-wknn', 'bp-mll', 'review', 'insdif', 'miml']
-    """
+    """Names of the papers that :func:`reproduce` accepts."""
     return list(NAMES)
 
 
 def load_paper(key: str) -> Paper:
-    """The published results of a paper, and how they were made.
-
-    Parameters
-    ----------
-    key : str
-        One of :func:`paper_names`.
-
-    Returns
-    -------
-    Paper
-
-    Examples
-    --------
-    >>> from plurilabel import evaluation
-    >>> row = evaluation.load_paper("ml-knn").table("table I").row("k = 7")
-    >>> row.learner, row.published["average_precision"]
-    ('MLkNN(n_neighbors=7)', 0.761)
-    """
+    """The published results of a paper, one of :func:`paper_names`."""
     if key not in NAMES:
         raise ValueError(f"unknown paper {key!r}; there are {', '.join(NAMES)}")
-    return read_paper(files("plurilabel.evaluation._papers") / "data" / f"{key}.toml")
+    return read_paper(DATA / f"{key}.toml")
 
 
-def read_paper(file: Traversable) -> Paper:
+def read_paper(file: Path) -> Paper:
     """Read a paper from a TOML file."""
-    key = file.name.removesuffix(".toml")
+    key = file.stem
     content = tomllib.loads(file.read_text(encoding="utf-8"))
     protocols = {}
     for name, entry in content.pop("protocols", {}).items():
@@ -199,7 +175,7 @@ def read_paper(file: Traversable) -> Paper:
 
 
 def _made(kind: type[Made], entries: Mapping[str, Any], where: str) -> Made:
-    """An object of a part of the file; lists become tuples."""
+    """Make a dataclass from a table of the file; lists become tuples."""
     known = {one.name: one for one in fields(kind)}  # type: ignore[arg-type]
     for name, one in known.items():
         if name not in entries and one.default is MISSING and one.default_factory is MISSING:
@@ -219,7 +195,7 @@ def _check_choice(name: str, choice: Any, allowed: Any, where: str) -> None:
 
 def _table(entry: dict[str, Any], key: str, protocols: Mapping[str, Protocol]) -> PublishedTable:
     where = f"{key}, {entry.get('name')}"
-    # entries of a table are defaults of its rows
+    # entries of a table are the defaults of its rows
     shared = {name: entry.pop(name) for name in [f.name for f in fields(Row)[1:]] if name in entry}
     given = entry.pop("row", [])
     rows = [_row(shared | row, f"{where}, {row.get('name')}", protocols) for row in given]

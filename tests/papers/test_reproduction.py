@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from plurilabel.evaluation._papers._paper import Known
-from plurilabel.evaluation._papers._reproduction import judge, judge_recorded
+from benchmarks.papers.paper import Known
+from benchmarks.papers.reproduction import judge, judge_recorded
 
 value = st.integers(0, 40).map(lambda i: i / 40)
 

@@ -16,7 +16,9 @@ pytest.importorskip("pandas", reason="rows by column name are data frames")
 
 from plurilabel import BinaryRelevance, MLDecisionTree, MLkNN
 from plurilabel.models import Model
-from plurilabel.serve import label_studio
+from plurilabel.serve import BadInput, Service, label_studio
+from plurilabel.serve.label_studio import LabelStudio
+from tests.serve.problems import points, records
 
 CONFIG = """<View>
   <Header value="What is in the film?"/>
@@ -84,18 +86,18 @@ CREATED = {
 
 @pytest.fixture(scope="module")
 def films():
-    """A model of texts, one of whose labels has no choice."""
+    """A backend with a model of texts, one of whose labels has no choice."""
     plots = ["a couple laughs", "soldiers at the front", "a clown laughs", "a nurse loves him"]
     tags = [["comedy", "love"], ["war", "old"], ["comedy"], ["love", "war"]]
-    learner = MLDecisionTree(random_state=0)
-    return Model.of(make_pipeline(TfidfVectorizer(), learner).fit(plots, tags))
+    learner = make_pipeline(TfidfVectorizer(), MLkNN(1)).fit(plots, tags)
+    return LabelStudio(Service(learner, name="films"))
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def plants():
     X = np.array([[1.0, 0.0], [2.0, 1.0], [8.0, 0.0], [9.0, 1.0]])
     tree = MLDecisionTree().fit(X, [["small"], ["small", "red"], [], ["red"]])
-    return Model.of(tree, feature_names=["size", "hue"])
+    return LabelStudio(Service(Model.of(tree, feature_names=["size", "hue"]), name="plants"))
 
 
 def config(choices, key="note"):
@@ -141,12 +143,12 @@ def test_a_name_is_better_than_its_case():
         ('<View><Choices name="c" toName="t"/></View>', 'choice="multiple"'),
         ('<View><Choices choice="multiple" toName="t"/></View>', "must have a name"),
         ('<View><Choices choice="multiple" name="t"/></View>', "must have a toName"),
-        ('<!DOCTYPE x [<!ENTITY a "b">]><View>&a;</View>', "must not declare entities"),
+        ('<!DOCTYPE x [<!ENTITY a "b">]><View>&a;</View>', "without entities"),
         ("<View>\x00</View>", "not XML"),
     ],
 )
 def test_broken_config(broken, message):
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(BadInput, match=message):
         label_studio.read_config(broken)
 
 
@@ -158,10 +160,11 @@ def test_setup(films):
         "access_token": "e1c3",
         "extra_params": None,
     }
-    assert label_studio.setup(request, films, "7") == {"model_version": "7"}
-    assert label_studio.setup({**request, "schema": ""}, films, "7") == {"model_version": "7"}
-    with pytest.raises(ValueError, match="none of the choices 'a' and 'b' is a label"):
-        label_studio.setup({**request, "schema": config("ab")}, films, "7")
+    version = {"model_version": films.version()}
+    assert films.setup(request) == films.setup({**request, "schema": ""}) == version
+    assert films.health() == {"status": "UP", "model_class": films.version()}
+    with pytest.raises(BadInput, match="none of the choices 'a' and 'b' is a label"):
+        films.setup({**request, "schema": config("ab")})
 
 
 def test_predictions_for_texts(films):
@@ -172,13 +175,13 @@ def test_predictions_for_texts(films):
         "label_config": CONFIG,
         "params": {"login": None, "password": None, "context": None},
     }
-    answer = label_studio.predict(request, films, "7")
+    answer = films.predict(request)
     json.dumps(answer)
-    assert answer["model_version"] == "7"
-    texts = [task["data"]["plot"] for task in request["tasks"]]
-    scores = films.predict_proba(texts).to_numpy()
+    assert answer["model_version"] == films.version()
+    texts, model = [task["data"]["plot"] for task in request["tasks"]], films.service.now.model
+    scores = model.predict_proba(texts).to_numpy()
     names = {"comedy": "Comedy", "war": "war", "love": "Romance"}
-    for one, labels, p in zip(answer["results"], films.predict(texts), scores):
+    for one, labels, p in zip(answer["results"], model.predict(texts), scores):
         (region,) = one["result"]
         assert region == {
             "from_name": "genres",
@@ -186,7 +189,7 @@ def test_predictions_for_texts(films):
             "type": "choices",
             "value": {"choices": [names[label] for label in labels if label in names]},
         }
-        assert one["model_version"] == "7"
+        assert one["model_version"] == films.version()
         assert one["score"] == pytest.approx(np.mean([max(x, 1 - x) for x in p]))
 
 
@@ -197,93 +200,92 @@ def test_predictions_for_columns(plants):
         {"id": 3, "data": {"size": 8.0, "hue": 0}},
     ]
     request = {"tasks": tasks, "label_config": config(["small", "red"])}
-    answer = label_studio.predict(request, plants, "1")
+    answer = plants.predict(request)
     found = [[r["value"]["choices"] for r in one["result"]] for one in answer["results"]]
     assert found == [[["small"]], [["red"]], []]  # nothing is chosen where there is no label
-    renamed = [{"data": {"cm": task["data"].get("size", 9), "hue": 0}} for task in tasks]
-    request = {**request, "tasks": renamed}
-    with pytest.raises(ValueError, match="task 0 lacks 'size', .* its data have 'cm' and 'hue'"):
-        label_studio.predict(request, plants, "1")
-    assert label_studio.predict(request, plants, "1", columns={"size": "cm"})["results"]
     for wrong in ({"z": 1}, [1], 10**400):
         tasks[0]["data"]["size"] = wrong
-        with pytest.raises(ValueError, match="task 1, 'size'"):
-            label_studio.predict({**request, "tasks": tasks}, plants, "1")
-    assert label_studio.predict({**request, "tasks": []}, plants, "1")["results"] == []
+        with pytest.raises(BadInput, match="row 0, column 'size'"):
+            plants.predict({**request, "tasks": tasks})
 
 
-def test_scores_that_are_not_probabilities(plants):
+def test_scores_that_are_not_probabilities():
     learner = BinaryRelevance(RidgeClassifier()).fit([[0.0], [1.0]], [[1, 0], [0, 1]])
     model = Model.of(learner, label_names=["a", "b"], feature_names=["x"])
     request = {"tasks": [{"id": 1, "data": {"x": 0.2}}], "label_config": config("ab")}
-    (one,) = label_studio.predict(request, model, "1")["results"]
+    (one,) = LabelStudio(Service(model)).predict(request)["results"]
     assert 0.5 < one["score"] < 1
-    assert label_studio.confidence(np.full((1, 2), np.nan), probabilities=True) == 0
 
 
-def test_created(films):
-    (correction,) = label_studio.corrections(CREATED, films)
-    assert correction == label_studio.Correction(
-        key="label-studio/2/17",
-        labels=("comedy", "love"),  # in the model's order
-        row="a clown loves a nurse",
-        task=19,
-        unasked=("old",),
-    )
+def test_the_only_column_may_have_another_name():
+    learner = MLDecisionTree().fit([[0.0], [1.0]], [["a"], ["b"]])
+    studio = LabelStudio(Service(Model.of(learner, feature_names=["x"])))
+    request = {"tasks": [{"data": {"note": 1.0}}], "label_config": config("ab")}
+    assert studio.predict(request)["results"][0]["result"][0]["value"] == {"choices": ["b"]}
 
 
-def test_a_correction_is_learned(films):
-    """What comes back from an event goes into ``partial_fit`` as it is."""
-    (correction,) = label_studio.corrections(CREATED, films)
-    texts, tags = ["some sea", "some sun"], [["comedy"], ["love"]]
-    words = TfidfVectorizer().fit([*texts, correction.row])
-    learner = MLkNN(1).fit(words.transform(texts), tags)
-    learner.partial_fit(words.transform([correction.row]), [correction.labels])
-    assert learner.Y_.shape == (3, 2)
+def learned(studio, event):
+    """Features and labels of the rows that an event has added or changed."""
+    done = studio.webhook(event)["result"].get("corrections", [])
+    cards = [studio.service.row_card(one["row"]) for one in done]
+    return [(card["features"], card["labels"]) for card in cards]
 
 
-def test_updated_skipped_and_deleted(films):
+def test_annotations_are_learned_changed_and_taken_back(films):
+    service, rows = films.service, len(films.service.now.rows)
     updated = copy.deepcopy({**CREATED, "action": "ANNOTATION_UPDATED"})
-    updated["annotation"]["result"][0]["value"]["choices"] = ["Western", "war", "Horror"]
-    (correction,) = label_studio.corrections(updated, films)
-    assert correction.key == "label-studio/2/17"
-    assert (correction.labels, correction.unknown) == (("war",), ("Western", "Horror"))
-    updated["annotation"]["result"] = []  # no tag at all is an answer
-    assert label_studio.corrections(updated, films)[0].labels == ()
-    updated["annotation"]["was_cancelled"] = True  # skipped after all
-    assert label_studio.corrections(updated, films)[0].labels is None
-    assert label_studio.corrections({**updated, "action": "ANNOTATION_CREATED"}, films) == []
+    text, annotation = TASK["data"]["plot"], updated["annotation"]
+    assert learned(films, CREATED) == [(text, ["comedy", "love"])]
+    annotation["result"][0]["value"]["choices"] = ["war"]
+    assert learned(films, updated) == [(text, ["war"])]
+    annotation["result"] = []  # no tag at all is an answer
+    assert learned(films, updated) == [(text, [])]
+    no_task = {key: value for key, value in CREATED.items() if key != "task"}
+    assert learned(films, {**no_task, "action": "ANNOTATION_UPDATED"})[0][1] == ["comedy", "love"]
+    assert len(service.now.rows) == rows + 1
+    skipped = copy.deepcopy(CREATED)
+    skipped["annotation"] |= {"was_cancelled": True, "id": 30}
+    annotation["was_cancelled"] = True  # skipped after all
+    version = service.version
+    assert films.webhook(skipped)["status"] == "nothing to learn" and service.version == version
+    assert learned(films, updated) == [] and len(service.now.rows) == rows
     for gone in (
         {"action": "ANNOTATIONS_DELETED", "annotations": [{"id": 17}, {"id": 18}]},
         {"action": "ANNOTATION_DELETED", "annotation": {"id": 17}},
     ):
-        found = label_studio.corrections({**gone, "project": PROJECT}, films)
-        assert found[0] == label_studio.Correction("label-studio/2/17", None)
-        assert len(found) == len(gone.get("annotations", [1]))
+        for _ in range(2):  # learned again after all
+            learned(films, {**CREATED, "action": "ANNOTATION_UPDATED"})
+            assert len(service.now.rows) == rows + 1
+        assert films.webhook(gone)["status"] == "ok" and len(service.now.rows) == rows
 
 
 def test_several_at_once(films):
     second = {**copy.deepcopy(ANNOTATION), "id": 18, "task": 20}
     event = {
         "action": "ANNOTATIONS_CREATED",
-        "annotation": [second, ANNOTATION],
+        "annotation": [second, {**ANNOTATION, "id": 19}],
         "task": [TASK, {**TASK, "id": 20, "data": {"plot": "soldiers"}}],
         "project": PROJECT,
     }
-    found = label_studio.corrections(event, films)
-    assert [one.row for one in found] == ["soldiers", "a clown loves a nurse"]
+    assert [text for text, _ in learned(films, event)] == ["soldiers", "a clown loves a nurse"]
 
 
-def test_events_without_the_task(films):
-    event = {key: value for key, value in CREATED.items() if key != "task"}
-    (correction,) = label_studio.corrections(event, films)
-    assert (correction.row, correction.task) == (None, 19)
-    assert correction.labels == ("comedy", "love")
+def test_a_task_that_was_changed_is_learned_anew(films):
+    rows = len(films.service.now.rows)
+    event = copy.deepcopy(CREATED)
+    event["annotation"]["id"] = 21
+    first = films.webhook(event)["result"]["corrections"][0]["row"]
+    event["action"] = "ANNOTATION_UPDATED"
+    assert films.webhook(event)["result"]["corrections"][0]["row"] == first
+    for plot in ("a nurse", "a clown"):
+        event["task"]["data"]["plot"] = plot
+        assert learned(films, event)[0][0] == plot
+        assert len(films.service.now.rows) == rows + 1
 
 
 @pytest.mark.parametrize("action", ["TASKS_CREATED", "PROJECT_UPDATED", "START_TRAINING"])
 def test_other_events_say_nothing(action, films):
-    assert label_studio.corrections({"action": action}, films) == []
+    assert films.webhook({"action": action})["status"] == "nothing to learn"
 
 
 @pytest.mark.parametrize(
@@ -292,19 +294,27 @@ def test_other_events_say_nothing(action, films):
         ({"action": None}, "action must be the name of an event, got nothing"),
         ({"project": 2}, "project must be an object, got 2"),
         ({"project": {"id": "2"}}, "labeling configuration must be a text"),
-        ({"project": {**PROJECT, "id": "2"}}, "id of the project must be an integer, got '2'"),
         ({"annotation": None}, "must have 'annotations' or 'annotation'"),
-        ({"annotation": {**ANNOTATION, "id": None}}, "id of the annotation"),
+        ({"annotation": {**ANNOTATION, "id": None}}, "id of the annotation must be an integer"),
         ({"annotation": {**ANNOTATION, "result": {}}}, "result of an annotation must be a list"),
-        ({"task": {"id": 19, "data": {"plot": 4}}}, "task 19 must have a text as 'plot', got 4"),
+        ({"task": {"id": 19, "data": {"plot": 4}}}, "expected a text, got the number 4"),
         ({"task": {"id": 19}}, "data of task 19 must be an object, got nothing"),
     ],
 )
 def test_broken_events(change, message, films):
-    with pytest.raises(ValueError, match=message):
-        label_studio.corrections({**CREATED, **change}, films)
-    with pytest.raises(ValueError, match="the request must be an object"):
-        label_studio.corrections([CREATED], films)
+    version = films.service.version
+    with pytest.raises(BadInput, match=message):
+        films.webhook({**CREATED, **change})
+    with pytest.raises(BadInput, match="the request must be an object"):
+        films.webhook([CREATED])
+    assert films.service.version == version
+
+
+def test_a_choice_that_is_not_a_label_is_rejected(films):
+    event = copy.deepcopy(CREATED)
+    event["annotation"]["result"][0]["value"]["choices"] = ["Western", "war"]
+    with pytest.raises(BadInput, match="no label 'Western'"):
+        films.webhook(event)
 
 
 json_values = st.recursive(
@@ -322,19 +332,60 @@ def places(value, path=()):
             yield from places(inner, (*path, key))
 
 
-@settings(max_examples=150)
+@settings(max_examples=100)
 @given(data=st.data(), new=json_values)
-def test_anything_else_is_a_value_error(data, new, films):
+def test_anything_else_is_bad_input(data, new, films):
     request = copy.deepcopy({**CREATED, "tasks": [TASK], "label_config": CONFIG, "schema": CONFIG})
     *way, last = data.draw(st.sampled_from(list(places(request))[1:]))
     part = request
     for key in way:
         part = part[key]
     part[last] = new
-    for ask in (
-        lambda: label_studio.corrections(request, films),
-        lambda: label_studio.setup(request, films, "1"),
-        lambda: label_studio.task_rows(request["tasks"], label_studio.read_config(CONFIG), films),
-    ):
-        with contextlib.suppress(ValueError):
-            ask()
+    for ask in (films.webhook, films.setup, films.predict):
+        with contextlib.suppress(BadInput):
+            ask(request)
+
+
+def test_over_http(client, service):
+    def post(path, sent):
+        return client.post(f"/label-studio/{path}", json=sent)
+
+    signs = CONFIG.replace("Comedy", "sea").replace("Western", "sun")
+    tasks = [{"id": i, "data": row} for i, row in enumerate(records(points(2, seed=9)[0]))]
+    assert client.get("/label-studio/health").json()["status"] == "UP"
+    version = f"weather {service.version}"
+    assert post("setup", {"schema": signs}).json() == {"model_version": version}
+    answer = post("predict", {"tasks": tasks, "label_config": signs}).json()
+    sets = [
+        one["result"][0]["value"]["choices"] if one["result"] else [] for one in answer["results"]
+    ]
+    found = service.predict([task["data"] for task in tasks])["rows"]
+    assert sets == [[name for name in row["labels"] if name != "snow"] for row in found]
+    result = [{**ANNOTATION["result"][0], "value": {"choices": ["sea", "sun"]}}]
+    event = {**CREATED, "annotation": {**ANNOTATION, "task": 0, "result": result}}
+    event |= {"task": tasks[0], "project": {"id": 1, "label_config": signs}}
+    answer = post("webhook", event)
+    assert answer.status_code == 201
+    assert service.labels_of(answer.json()["result"]["corrections"][0]["row"]) == ["sea", "sun"]
+
+
+@pytest.mark.parametrize(
+    ("path", "sent", "words"),
+    [
+        ("setup", {"schema": "<View>"}, "not XML"),
+        ("setup", [], "must be an object"),
+        ("predict", {"label_config": config(["sea"]), "tasks": []}, "at least one task"),
+        (
+            "predict",
+            {"label_config": config(["sea"]), "tasks": [{"data": {"heat": 1}}]},
+            "column 'height'",
+        ),
+        ("predict", {"label_config": config(["sea"]), "tasks": ["x"]}, "task 0 must be an object"),
+        ("webhook", {}, "action must be the name of an event"),
+    ],
+)
+def test_what_is_rejected_over_http(client, service, path, sent, words):
+    version = service.version
+    answer = client.post(f"/label-studio/{path}", json=sent)
+    assert answer.status_code == 422 and words in answer.json()["error"]
+    assert service.version == version

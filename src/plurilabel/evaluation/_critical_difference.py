@@ -1,4 +1,4 @@
-"""Nemenyi's test of average ranks, and Demšar's critical-difference diagram of its result."""
+"""Demšar's critical-difference diagram: its layout, and a drawing by matplotlib."""
 
 from __future__ import annotations
 
@@ -10,137 +10,28 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import stats
 
 from plurilabel._core.compat import import_extra
-from plurilabel.evaluation._friedman import Array, check_values, rank_lines, ranks_and_error
+from plurilabel.evaluation._friedman import Array
+from plurilabel.evaluation._pairs import cliques
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-
-@dataclass(frozen=True, eq=False)
-class Nemenyi:
-    """Result of :func:`nemenyi`; ``print`` shows a summary.
-
-    Attributes
-    ----------
-    names : tuple of str
-    average_ranks : ndarray of shape (learners,)
-    n_datasets : int
-    alpha : float
-    critical_difference : float
-        Learners whose average ranks differ by more than this are significantly different.
-    pvalues : ndarray of shape (learners, learners)
-        Of each pair, corrected for the number of pairs; 1 on the diagonal.
-    """
-
-    names: tuple[str, ...]
-    average_ranks: Array
-    n_datasets: int
-    alpha: float
-    critical_difference: float
-    pvalues: Array
-
-    @property
-    def groups(self) -> list[tuple[int, ...]]:
-        """Largest sets of learners that do not differ, as indices, the best first."""
-        return cliques(self.average_ranks, self.critical_difference)
-
-    def __str__(self) -> str:
-        lines = [
-            f"Nemenyi test of {len(self.names)} learners on {self.n_datasets} datasets",
-            f"  critical difference {self.critical_difference:.3f} at alpha = {self.alpha:g}",
-            rank_lines(self.names, self.average_ranks),
-        ]
-        alike = ["  " + ", ".join(self.names[j] for j in group) for group in self.groups]
-        lines += ["not significantly different", *alike] if alike else []
-        return "\n".join(lines)
-
-
-def nemenyi(
-    values: ArrayLike,
-    *,
-    greater_is_better: bool,
-    alpha: float = 0.05,
-    names: Sequence[str] | None = None,
-    missing: str = "error",
-) -> Nemenyi:
-    """Compare all learners with each other by their average ranks.
-
-    With N datasets and k learners, two average ranks differ significantly if they are further
-    apart than the critical difference ``q_alpha * sqrt(k (k + 1) / (6 N))``, where q_alpha is the
-    quantile of the studentized range for k groups and infinitely many degrees of freedom,
-    divided by the square root of 2. Meant to be used after :func:`friedman` has found a
-    difference.
-
-    Parameters
-    ----------
-    values, greater_is_better, names, missing :
-        As in :func:`friedman`.
-    alpha : float, default=0.05
-
-    Returns
-    -------
-    Nemenyi
-
-    Examples
-    --------
-    >>> from plurilabel.evaluation import nemenyi
-    >>> auc = [[0.9, 0.8, 0.6], [0.8, 0.7, 0.5], [0.9, 0.6, 0.3], [0.9, 0.8, 0.5]]
-    >>> print(nemenyi(auc, greater_is_better=True, names=["forest", "chain", "kNN"]))
-    Nemenyi test of 3 learners on 4 datasets
-      critical difference 1.657 at alpha = 0.05
-    average ranks
-      1.000  forest
-      2.000  chain
-      3.000  kNN
-    not significantly different
-      forest, chain
-      chain, kNN
-    """
-    if not 0 < alpha < 1:
-        raise ValueError(f"alpha must be between 0 and 1, got {alpha}")
-    values, names = check_values(values, names, missing=missing)
-    R, error = ranks_and_error(values, greater_is_better)
-    k = len(R)
-    apart = np.abs(R[:, None] - R) / error * np.sqrt(2)
-    distinct, where = np.unique(apart, return_inverse=True)
-    spread = stats.studentized_range(k, np.inf)
-    # beyond 20 the p-value is 0 to every digit anyone prints, and the integral is slow
-    p = [float(spread.sf(a)) if 0 < a < 20 else a == 0 for a in distinct]
-    quantile = float(spread.isf(alpha)) / np.sqrt(2)
-    return Nemenyi(
-        names=names,
-        average_ranks=R,
-        n_datasets=len(values),
-        alpha=alpha,
-        critical_difference=float(quantile * error),
-        pvalues=np.clip(np.array(p, dtype=np.float64)[where].reshape(k, k), 0, 1),
-    )
-
-
-def cliques(ranks: ArrayLike, critical_difference: float) -> list[tuple[int, ...]]:
-    """Largest sets of two or more learners whose ranks lie within the critical difference."""
-    ranks = np.asarray(ranks, dtype=np.float64)
-    order = np.argsort(ranks, kind="stable")
-    # a hair more than the difference: 3.1 - 2.1 must not exceed 1.0
-    reach = ranks[order] + critical_difference + 1e-9
-    groups, last = [], 0
-    for start, end in enumerate(np.searchsorted(ranks[order], reach, side="right")):
-        if end > max(last, start + 1):  # not inside the group before, and not one learner alone
-            groups.append(tuple(order[start:end].tolist()))
-            last = end
-    return groups
-
-
 Points = list[tuple[float, float]]
 Text = tuple[str, float, float, str, str]
+
+_LINES: dict[str, dict[str, Any]] = {
+    "axis": {"linewidth": 1}, "clique": {"linewidth": 3.5}, "stem": {"linewidth": 0.8},
+}  # fmt: skip
+_TEXTS: dict[str, dict[str, Any]] = {
+    "tick": {"fontsize": 9}, "name": {"fontsize": 10}, "value": {"fontsize": 6.5, "color": "0.35"},
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
 class CriticalDifferenceDiagram:
-    """Lines and texts of a diagram, for any program that draws.
+    """Lines and texts of a diagram, for any drawing library.
 
     Points are (x, y) with x in ranks and y in rows of names, downwards from the axis.
 
@@ -149,12 +40,12 @@ class CriticalDifferenceDiagram:
     left, right, top, bottom : float
         The edges of the drawing.
     row : float
-        Ranks that are as wide as a row is high.
+        Width of a square, in ranks, that is one row high.
     lines : list of (str, list of (float, float))
-        The style, "axis", "clique" or "stem", and the points to join.
+        The style ("axis", "clique" or "stem") and the points to join.
     texts : list of (str, float, float, str, str)
-        The style, "tick", "value" or "name", where the baseline starts or ends, "left", "center"
-        or "right" for the part of the text that is there, and the text.
+        The style ("tick", "value" or "name"), x and y of the baseline, the alignment ("left",
+        "center" or "right"), and the text.
     """
 
     left: float
@@ -169,18 +60,17 @@ class CriticalDifferenceDiagram:
 def critical_difference_diagram(
     ranks: ArrayLike, names: Sequence[str], cd: float
 ) -> CriticalDifferenceDiagram:
-    """Lay a diagram out so that no lines cross: the names of outer learners above inner ones.
+    """Compute the layout of a critical-difference diagram.
 
-    :func:`plot_critical_difference` draws it with matplotlib, and
-    :func:`~plurilabel.evaluation.write_report` as SVG in the colors of the page.
+    :func:`plot_critical_difference` draws it with matplotlib, and :func:`write_report` as SVG.
 
     Parameters
     ----------
     ranks : array-like of shape (learners,)
-        Average ranks, of :func:`average_ranks`; the best is to the left.
+        Average ranks, from :func:`average_ranks`; the best is on the left.
     names : sequence of str
     cd : float
-        Critical difference, of :func:`nemenyi`.
+        Critical difference, from :func:`nemenyi`.
 
     Returns
     -------
@@ -201,7 +91,7 @@ def critical_difference_diagram(
     if len(names) != len(r):
         raise ValueError(f"names must have {len(r)} entries, one per rank, got {len(names)}")
     if not (np.isfinite(cd) and cd >= 0):
-        raise ValueError(f"cd must be a finite number and not negative, got {cd}")
+        raise ValueError(f"cd must be finite and not negative, got {cd}")
     low = floor(r.min() + 1e-9)
     high = max(ceil(r.max() - 1e-9), low + 1)
     row = (high - low) / max(13, high - low)
@@ -211,6 +101,7 @@ def critical_difference_diagram(
     bars, levels = _bars(r, cd, row)
     stems, half = [], ceil(len(r) / 2)
     order = np.argsort(r, kind="stable")
+    # the names of outer learners stand above those of inner ones, so that no lines cross
     sides = ((order[:half], low, -row, "right"), (order[: half - 1 : -1], high, row, "left"))
     for learners, edge, out, align in sides:
         for place, j in enumerate(learners):
@@ -227,7 +118,7 @@ def critical_difference_diagram(
 def _axis(
     low: int, high: int, row: float, cd: float, right: float
 ) -> tuple[list[Points], list[Text]]:
-    """Lines and texts of the axis with its ticks, and of the bar that shows the difference."""
+    """Lines and texts of the axis, and of the bar that shows the critical difference."""
     lines: list[Points] = [[(low, 0), (high, 0)]]
     texts: list[Text] = []
     for tick in range(low, high + 1, 1 if high - low <= 14 else 2):
@@ -246,20 +137,12 @@ def _bars(r: Array, cd: float, row: float) -> tuple[list[Points], int]:
     ends: list[float] = []
     for group in cliques(r, cd):
         first, last = r[list(group)].min(), r[list(group)].max()
-        # the first level at which the bar does not touch the one before
+        # the first level at which the bar does not touch the previous one
         level = next((i for i, e in enumerate(ends) if first > e + 0.05 * len(r)), len(ends))
         ends[level : level + 1] = [last]
         y = 0.6 + 0.45 * level
         bars.append([(first - 0.15 * row, y), (last + 0.15 * row, y)])
     return bars, len(ends)
-
-
-_LINES: dict[str, dict[str, Any]] = {
-    "axis": {"linewidth": 1}, "clique": {"linewidth": 3.5}, "stem": {"linewidth": 0.8},
-}  # fmt: skip
-_TEXTS: dict[str, dict[str, Any]] = {
-    "tick": {"fontsize": 9}, "name": {"fontsize": 10}, "value": {"fontsize": 6.5, "color": "0.35"},
-}  # fmt: skip
 
 
 def plot_critical_difference(
@@ -270,21 +153,20 @@ def plot_critical_difference(
     *,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw average ranks on a line; a bar joins learners that do not differ significantly.
+    """Plot average ranks on a line; a bar joins learners that do not differ significantly.
 
     Parameters
     ----------
     ranks, names, cd :
         As in :func:`critical_difference_diagram`.
     path : path, optional
-        A file to write the figure to, its format by its suffix.
+        File to write the figure to, in the format of its suffix.
     ax : matplotlib Axes, optional
-        Where to draw; a new figure of fitting size if None.
+        Where to draw; by default in a new figure.
 
     Returns
     -------
     matplotlib Axes
-        With ranks from left to right.
 
     References
     ----------
@@ -301,7 +183,7 @@ def plot_critical_difference(
     diagram = critical_difference_diagram(ranks, names, cd)
     if ax is None:
         pyplot = import_extra("matplotlib.pyplot", "plot_critical_difference", "cli")
-        # 20 points a row
+        # 20 points per row
         width = (diagram.right - diagram.left) / diagram.row * 20 / 72
         height = (diagram.bottom - diagram.top) * 20 / 72
         ax = pyplot.figure(figsize=(width, height)).add_axes((0, 0, 1, 1))

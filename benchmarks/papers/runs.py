@@ -1,4 +1,4 @@
-"""Run published tables again, and judge them cell by cell."""
+"""Repeat published tables and judge them cell by cell."""
 
 from __future__ import annotations
 
@@ -9,9 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from sklearn.model_selection import KFold
 
-from plurilabel import datasets
-from plurilabel.evaluation._compare._compare import compare_many
-from plurilabel.evaluation._papers._paper import (
+from benchmarks.papers.paper import (
     Paper,
     Protocol,
     PublishedFigure,
@@ -22,7 +20,7 @@ from plurilabel.evaluation._papers._paper import (
     load_paper,
     paper_names,
 )
-from plurilabel.evaluation._papers._reproduction import (
+from benchmarks.papers.reproduction import (
     Cell,
     Curves,
     Reproduction,
@@ -31,13 +29,15 @@ from plurilabel.evaluation._papers._reproduction import (
     judge,
     judge_recorded,
 )
+from plurilabel.datasets import load
+from plurilabel.evaluation import Results, compare
 from plurilabel.metrics import get_measure
 
 Progress: TypeAlias = Callable[[int, int, dict[str, Any], float | None], Any]
 
 
 class UnknownPart(ValueError):
-    """A table or figure that no chosen paper has."""
+    """None of the chosen papers has such a table or figure."""
 
 
 def reproduce(
@@ -47,41 +47,19 @@ def reproduce(
     n_jobs: int | None = None,
     progress: Progress | None = None,
 ) -> Reproduction:
-    """Run published tables and figures again, on the original data.
+    """Repeat published tables and figures on the original data.
 
     Each printed value is compared with ours: it holds within a justified tolerance, is better, or
-    differs. Known differences have a reason.
+    differs. Known differences come with a reason. Cells that need a missing library are skipped.
 
     Parameters
     ----------
     paper : str, optional
-        One of :func:`paper_names`; all of them by default.
+        One of :func:`paper_names`; by default all of them.
     table : str, optional
-        One table or figure, such as ``"I"``, ``"table 3"`` or ``"figure 2"``. By default all.
-    n_jobs : int, optional
-        Processes, as in :func:`compare_many`; by default everything runs in this process.
-    progress : callable, optional
-        Called after each learner and fold, as in :func:`compare`.
-
-    Returns
-    -------
-    Reproduction
-        ``holds`` tells whether all claims are confirmed; ``frame()`` has a row for each cell.
-
-    Notes
-    -----
-    Data are loaded by :func:`plurilabel.datasets.load`. Cells that need a library that is not
-    installed are skipped.
-
-    Examples
-    --------
-    >>> from plurilabel import evaluation
-    >>> evaluation.reproduce("ml-knn", "I")  # doctest: +SKIP
-    <Reproduction: 20 holds>
-    >>> evaluation.reproduce("ml-knn", "9")
-    Traceback (most recent call last):
-    ...
-    plurilabel.evaluation.UnknownPart: ml-knn has no '9'; there are data, table I, table II
+        One table or figure, such as ``"I"``, ``"table 3"`` or ``"figure 2"``; by default all.
+    n_jobs, progress :
+        As in :func:`plurilabel.evaluation.compare`.
     """
     chosen = [load_paper(name) for name in ([paper] if paper else paper_names())]
     return reproduce_papers(chosen, table, n_jobs=n_jobs, progress=progress)
@@ -94,7 +72,7 @@ def reproduce_papers(
     n_jobs: int | None = None,
     progress: Progress | None = None,
 ) -> Reproduction:
-    """Run tables and figures of papers that were read already."""
+    """Repeat tables and figures of loaded papers."""
     wanted = None if table is None else " ".join(table.lower().replace("-", " ").split())
     chosen = [
         (paper, part)
@@ -123,7 +101,7 @@ def reproduce_papers(
 
 
 class _Ours:
-    """Our values: every learner that a part asks for, run once on every split of its protocol."""
+    """Our values: each learner of the given parts, run once on every split of its protocol."""
 
     def __init__(
         self,
@@ -136,19 +114,26 @@ class _Ours:
             for protocol, learners in _asked(part):
                 key = (protocol.dataset, protocol.split)
                 texts.setdefault(key, {}).update((text, text) for text in learners)
-        # a missing file stops here, with one error, before anything is computed
-        self.data = {name: datasets.load(name) for name in dict.fromkeys(key[0] for key in texts)}
+        # load everything first: a missing file stops the run before anything is computed
+        self.data = {name: load(name) for name in dict.fromkeys(key[0] for key in texts)}
         needed = {key: learners for key, learners in texts.items() if learners}
-        comparisons = []
+        total = sum(len(own) * (1 if f == "holdout" else f) for (_, f), own in needed.items())
+        self.results: dict[tuple[str, Any], Results] = {}
+        done = 0
+
+        def tell(now: int, _: int, cell: dict[str, Any], left: float | None) -> None:
+            if progress is not None:
+                progress(done + now, total, cell, left)
+
         for (name, folds), own in needed.items():
             cv = folds if folds == "holdout" else KFold(folds, shuffle=True, random_state=0)
             data = {name: self.data[name]}
-            comparisons.append({"datasets": data, "learners": own, "cv": cv})
-        found = compare_many(comparisons, n_jobs=n_jobs, progress=progress)
-        self.results = dict(zip(needed, found))
+            found = compare(data, own, cv=cv, n_jobs=n_jobs, progress=tell)
+            self.results[name, folds] = found
+            done += len(found.cells)
 
     def failure(self, protocol: Protocol, learners: Sequence[str]) -> str:
-        """Why one of the learners has no values, or nothing."""
+        """Why one of the learners failed, or an empty string."""
         results = self.results.get((protocol.dataset, protocol.split))
         failures = [] if results is None else results.failures()
         return next((cell["error"] for cell in failures if cell["learner"] in learners), "")
@@ -156,7 +141,7 @@ class _Ours:
     def values(
         self, protocol: Protocol, learners: Sequence[str], measure: str
     ) -> list[tuple[float, float]]:
-        """Mean and deviation over the folds, for each learner."""
+        """Mean and standard deviation over the folds for each learner."""
         results = self.results[protocol.dataset, protocol.split]
         means, deviations = results.means(measure)[0], results.deviations(measure)[0]
         rows = [results.learners.index(text) for text in learners]
@@ -188,7 +173,7 @@ def _table_cells(paper: Paper, table: PublishedTable, ours: _Ours) -> Iterator[C
             stopped = Verdict("failed", False, failure)
         for measure in table.measures:
             if row.learner is None and measure not in row.published:
-                continue  # a fact that this line of the paper does not state
+                continue  # not reported in this row of the paper
             value = (np.nan, np.nan) if stopped else _value(row, measure, ours)
             tolerance = None
             if measure in row.published or measure in row.recorded:
@@ -259,7 +244,7 @@ def _figure_cells(paper: Paper, figure: PublishedFigure, curves: Curves) -> Iter
 
 
 def _check(statement: Statement, curves: Curves) -> tuple[float, bool]:
-    """The number that decides a statement: a difference of means, or a rank correlation."""
+    """A difference of means or a rank correlation, and whether it confirms the statement."""
     sign = 1 if get_measure(statement.measure).greater_is_better else -1
     if statement.rising is not None:
         values = curves.of(statement.rising, statement.measure)

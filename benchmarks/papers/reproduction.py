@@ -1,4 +1,4 @@
-"""The result of running published tables again: verdicts, and tables as text."""
+"""The result of a reproduction: verdicts, and tables as text."""
 
 from __future__ import annotations
 
@@ -11,10 +11,9 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.papers.paper import Known, Paper, PublishedFigure
 from plurilabel._core.blocks import dense
-from plurilabel._core.compat import import_extra
 from plurilabel._core.data.dataset import Dataset
-from plurilabel.evaluation._papers._paper import Known, Paper, PublishedFigure
 from plurilabel.metrics import MEASURES, get_measure
 
 Word = Literal[
@@ -23,14 +22,14 @@ Word = Literal[
 
 
 class Verdict(NamedTuple):
-    """A word, whether it counts as reproduced, and the reason if it is not obvious."""
+    """A word, whether the value counts as reproduced, and the reason where one is needed."""
 
     verdict: Word
     passed: bool
     reason: str = ""
 
 
-ROUNDING = 1e-9  # so that a difference of exactly the tolerance, as printed, is within it
+ROUNDING = 1e-9  # a difference of exactly the tolerance passes
 
 
 def judge(
@@ -42,9 +41,9 @@ def judge(
     greater_is_better: bool,
     known: Known | None = None,
 ) -> Verdict:
-    """Compare with a printed value."""
-    # A cell outside the tolerance passes if it is better and only that was claimed, or if the
-    # difference is known: then ours must still be the value that the evidence is about.
+    """Compare our value with a printed one."""
+    # Outside the tolerance, a cell passes if it is better and the claim is "no worse", or if the
+    # difference is known: then our value must still be the one that the evidence explains.
     if abs(ours - published) <= tolerance + ROUNDING:
         return Verdict("holds", True)
     if claim == "no worse" and (ours > published) == greater_is_better:
@@ -57,14 +56,14 @@ def judge(
 
 
 def judge_recorded(ours: float, recorded: float, tolerance: float) -> Verdict:
-    """Compare with what this library gave before, where nothing is printed."""
+    """Compare our value with an earlier one, where nothing is printed."""
     if abs(ours - recorded) <= tolerance + ROUNDING:
         return Verdict("as recorded", True)
     return Verdict("changed", False, f"{recorded:g} was recorded")
 
 
 def facts(data: Dataset, label_set: tuple[str, ...] | None = None) -> dict[str, float]:
-    """Facts about data that papers state; with a label set, how many instances have exactly it."""
+    """Dataset statistics that papers report; or the number of instances with a label set."""
     if label_set is not None:
         wanted = np.isin(data.label_names, label_set)
         if wanted.sum() != len(label_set):
@@ -83,7 +82,7 @@ def facts(data: Dataset, label_set: tuple[str, ...] | None = None) -> dict[str, 
 
 @dataclass(frozen=True, kw_only=True)
 class Cell:
-    """A printed value, ours, and the verdict; of a figure, a sentence about it."""
+    """A printed value (or a claim about a figure), our value, and the verdict."""
 
     paper: str
     table: str
@@ -104,20 +103,20 @@ class Cell:
 
     @property
     def difference(self) -> float | None:
-        """Ours less the published value or, where there is none, the recorded one."""
+        """Our value minus the published one or, if there is none, the recorded one."""
         base = self.recorded if self.published is None else self.published
         return None if base is None else self.ours - base
 
     @property
     def title(self) -> str:
-        """The measure, or the fact about the data, as text has it."""
+        """The measure or dataset statistic in prose."""
         known = self.measure in MEASURES
         return get_measure(self.measure).title if known else self.measure.replace("_", " ")
 
 
 @dataclass(frozen=True)
 class Curves:
-    """Our version of a figure: values of shape (curves, measures, k)."""
+    """Our version of a figure; ``values`` has the shape (curves, measures, k)."""
 
     figure: PublishedFigure
     values: NDArray[np.float64]
@@ -130,60 +129,37 @@ class Curves:
 
 @dataclass(frozen=True, repr=False)
 class Reproduction:
-    """Published values beside ours, with a verdict for each.
-
-    Attributes
-    ----------
-    papers : tuple of Paper
-    cells : tuple of Cell
-    curves : dict of (paper, figure) to Curves
-    """
+    """Published values next to ours, with a verdict for each."""
 
     papers: tuple[Paper, ...]
     cells: tuple[Cell, ...]
-    curves: Mapping[tuple[str, str], Curves]
+    curves: Mapping[tuple[str, str], Curves]  # by paper and figure
 
     @property
     def holds(self) -> bool:
-        """Whether every cell that is claimed to hold does, and nothing failed."""
+        """Whether all cells passed."""
         return not self.failures
 
     @property
     def failures(self) -> list[Cell]:
-        """Cells that should hold and do not."""
+        """The cells that did not pass."""
         return [cell for cell in self.cells if not cell.passed]
 
     @property
     def rows(self) -> list[dict[str, Any]]:
-        """A dict for each cell."""
+        """One dict per cell."""
         return [{**vars(cell), "difference": cell.difference} for cell in self.cells]
 
-    def frame(self) -> Any:
-        """A pandas data frame with a row for each cell."""
-        return import_extra("pandas", "frame", "table").DataFrame(self.rows)
-
     def parts(self, paper: Paper) -> Iterator[tuple[Any, list[Cell]]]:
-        """Tables and figures of a paper that were run, each with its cells."""
+        """The tables and figures of a paper that were run, each with its cells."""
         own = [cell for cell in self.cells if cell.paper == paper.key]
         for name, cells in groupby(own, key=lambda cell: cell.table):
             yield paper.parts[name], list(cells)
 
     def summary(self) -> str:
-        """One sentence: how many cells there are of each verdict.
-
-        Examples
-        --------
-        >>> Reproduction((), (), {}).summary()
-        'nothing was run'
-        """
+        """Number of cells by verdict."""
         count = Counter(cell.verdict for cell in self.cells)
         return ", ".join(f"{n} {word}" for word, n in count.items()) or "nothing was run"
-
-    def markdown(self) -> str:
-        """The page of the documentation, without its figures."""
-        from plurilabel.evaluation._papers._page import page
-
-        return page(self)
 
     def __repr__(self) -> str:
         return f"<Reproduction: {self.summary()}>"
@@ -201,13 +177,13 @@ class Reproduction:
 
 # lines of tables -------------------------------------------------------------------------------
 
-Lines = tuple[list[str], list[list[str]]]  # columns and rows, all of them text
+Lines = tuple[list[str], list[list[str]]]  # columns and rows
 
 
 def lines_of(cells: Sequence[Cell], best: str = "") -> Lines:
-    """A table or figure as text: its columns and its rows."""
-    # If nothing is published, a row for each measure and a column for each learner, the best
-    # marked; for a figure, a row for each statement; else a row for each cell.
+    """Columns and rows of a table or figure as text."""
+    # A figure has a row per statement. A table without published values has a row per measure and
+    # a column per learner, with the best marked; other tables have a row per cell.
     if all(cell.learner and cell.published is None for cell in cells):
         return _grid(cells, best)
     if cells[0].table.startswith("figure"):
@@ -248,15 +224,15 @@ def _grid(cells: Sequence[Cell], best: str) -> Lines:
 
 
 def number(value: float | None, decimals: int, *, sign: bool = False) -> str:
-    """A value with so many decimals, nothing for None or NaN."""
+    """Format a value; empty for None and NaN."""
     if value is None or value != value:
         return ""
-    value = round(value, decimals) + 0.0  # no minus before a zero
+    value = round(value, decimals) + 0.0  # no negative zero
     return f"{value:+.{decimals}f}" if sign and value else f"{value:.{decimals}f}"
 
 
 def reasons_of(cells: Sequence[Cell]) -> list[str]:
-    """Why cells differ or were skipped: a sentence for each, those of a skipped row once."""
+    """Why cells differ or were skipped, once per skipped row."""
     reasons = [
         (cell.row if cell.verdict == "skipped" else f"{cell.row}, {cell.title}", cell.reason)
         for cell in cells
@@ -265,7 +241,7 @@ def reasons_of(cells: Sequence[Cell]) -> list[str]:
 
 
 def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Lines with even columns: words to the left, columns of numbers to the right."""
+    """Lines with aligned columns: words to the left, numbers to the right."""
     widths = [max(len(cell) for cell in column) for column in zip(*rows)]
     numbers = [all(not c or c[0] in "+-.0123456789" for c in column[1:]) for column in zip(*rows)]
     numbers[0] = False

@@ -1,1 +1,0 @@
-"""Published tables as data, and the runs that repeat them."""
