@@ -147,8 +147,8 @@ def micro_average_precision(Y_true: ArrayLike, scores: ArrayLike) -> float:
     of the literature on hierarchies of labels. Precision is a step function of recall here, as in
     scikit-learn's ``average_precision_score(average="micro")``, which is equal and by which the
     figures since C-HMCNN (2020) were computed. Vens et al. (2008) interpolate between the points
-    of the curve, which is the same to the fourth digit unless many scores are tied. NaN if there
-    are no positives.
+    of the curve, which changes the fourth digit unless many scores are tied. NaN if there are no
+    positives.
 
     Parameters
     ----------

@@ -237,11 +237,16 @@ def max_below(outputs: Any, levels: Any, targets: Any) -> Any:
 
     ``levels`` are the children and parents of each level, as tensors, the lowest level first.
     """
-    # Ranks take the place of outputs: the highest rank says whose output it is, and that output
-    # alone gets the gradient. A label that has the target of one above it has that of all between.
-    order = outputs.detach().argsort(1)
-    rank = order.argsort(1)
+    # One integer for (output, label): the bits of a float as an integer of the same order, then the
+    # label. The highest says whose output it is, and that output alone gets the gradient. A label
+    # that has the target of one above it has that of all between.
+    import torch
+
+    bits = outputs.detach().float().view(torch.int32)
+    key = torch.where(bits < 0, bits ^ (2**31 - 1), bits).long() << 31
+    key += torch.arange(key.shape[1], device=key.device)
     for child, parent in levels:
-        below = rank[:, child].masked_fill(targets[:, child] != targets[:, parent], -1)
-        rank.scatter_reduce_(1, parent.expand_as(below), below, "amax")
-    return outputs.gather(1, order.gather(1, rank))
+        other = targets[:, child] != targets[:, parent]
+        below = key[:, child].masked_fill_(other, -(2**63))
+        key.scatter_reduce_(1, parent.expand_as(below), below, "amax")
+    return outputs.gather(1, key & (2**31 - 1))
