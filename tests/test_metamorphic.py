@@ -478,7 +478,7 @@ def test_measures_of_another_order(name):
     assert got == pytest.approx(wanted, rel=1e-12)
 
 
-OVER_ALL_ROWS = ("macro_", "micro_", "psp@", "ps_ndcg@")
+OVER_ALL_ROWS = ("macro_", "micro_", "weighted_", "psp@", "ps_ndcg@")
 
 
 @pytest.mark.parametrize(
