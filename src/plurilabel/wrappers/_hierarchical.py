@@ -35,10 +35,10 @@ class HierarchicalClassifier(OpenWrapper, ProbabilisticClassifier, ScoringClassi
         With ``predict_proba`` or ``decision_function``, for label matrices.
     parents : Hierarchy, mapping, pairs or data frame, default=None
         A hierarchy, such as that of a :class:`~plurilabel.datasets.Dataset`; or the parent of each
-        label, or a list of several, by name or number; see :class:`Hierarchy`. None: the names of
-        the labels say it, ``sports/football`` is below ``sports``.
+        label, or a list of several, by name or number; see :class:`Hierarchy`. None: taken from
+        the names of the labels, ``sports/football`` is below ``sports``.
     sep : str, default="/"
-        What separates the parts of a name, if ``parents`` is None.
+        Separator of the parts of a name, if ``parents`` is None.
     method : {"isotonic", "max", "min"}, default="isotonic"
         "isotonic": the nearest consistent scores, in squares: child and parent meet halfway.
         "max": a parent has at least the highest score below it, no label loses. "min": a child
@@ -59,11 +59,11 @@ class HierarchicalClassifier(OpenWrapper, ProbabilisticClassifier, ScoringClassi
     Label names come from the columns of a data frame y. Around a :class:`ThresholdClassifier` the
     label sets that it predicts are completed upwards, whatever its cuts.
 
-    Products of conditional probabilities, P(child) = P(child | parent) P(parent), are another
-    way. They need models that are trained on the instances of the parent only, and multiply the
-    errors of all levels; here any classifier can be wrapped.
+    An alternative are products of conditional probabilities, P(child | parent) P(parent). They
+    need a model per label trained on the instances of its parent only, and multiply the errors
+    of all levels; here any classifier can be wrapped.
 
-    The default, "isotonic", favours neither side; :doc:`/guides/hierarchies` compares the methods.
+    The default, "isotonic", favors neither side; :doc:`/guides/hierarchies` compares the methods.
 
     References
     ----------

@@ -33,11 +33,11 @@ class Hierarchy:
     label_names : sequence of str
         The labels, in the order of the columns of Y.
     parents : mapping, or pairs (child, parent), or data frame of two columns; default=None
-        The parent of a label, or a list of several, by name or by the number of its column. Names
-        that are no labels may stand between labels: a label's parents are then the nearest labels
-        above it. None: the names say it, ``sports/football`` is below ``sports``.
+        The parent of a label, or a list of several, by name or by column number. Names that are
+        not labels may stand in between: a label's parents are then the nearest labels above it.
+        None: taken from the names, ``sports/football`` is below ``sports``.
     sep : str, default="/"
-        What separates the parts of a name, if ``parents`` is None.
+        Separator of the parts of a name, if ``parents`` is None.
 
     Attributes
     ----------
@@ -89,7 +89,7 @@ class Hierarchy:
 
     @classmethod
     def from_edges(cls, label_names: Iterable[str], edges: NDArray[np.intp]) -> Self:
-        """A hierarchy whose ``edges`` are known to form no cycle; there may be none."""
+        """A hierarchy from edges without a cycle; there may be none."""
         new = cls.__new__(cls)
         new.label_names, new.edges = tuple(str(name) for name in label_names), edges
         return new
@@ -194,7 +194,7 @@ class Hierarchy:
         return (np.asarray(checked.astype(np.int64) @ up) > 0).astype(np.int64)
 
     def is_closed(self, Y: LabelMatrix) -> bool:
-        """Whether every label of every set has the labels above it beside it."""
+        """Whether every label set contains the labels above its labels."""
         checked = check_labels(Y)
         return bool(self.close(checked).sum() == checked.sum(dtype=np.int64))
 
@@ -383,8 +383,8 @@ def _no_parents(names: Sequence[str], above: Any, by_names: bool, sep: str) -> s
     if by_names and above:
         name, (parent,) = next(iter(above.items()))
         return (
-            f"no label has a parent among the labels: {parent!r}, which is above {name!r}, is no "
-            "label itself; add it as a column of zeros, which HierarchicalClassifier fills, or "
+            f"no label has a parent among the labels: {parent!r}, which is above {name!r}, is not "
+            "a label itself; add it as a column of zeros, which HierarchicalClassifier fills, or "
             "pass parents"
         )
     if by_names:
@@ -396,7 +396,7 @@ def _no_parents(names: Sequence[str], above: Any, by_names: bool, sep: str) -> s
     unknown = [name for name in given if name not in names]
     near = similar(unknown[0], names) if unknown else None
     return "no label has a parent among the labels" + (
-        f"; {unknown[0]!r} is no label" + (f", did you mean {near!r}?" if near else "")
+        f"; {unknown[0]!r} is not a label" + (f", did you mean {near!r}?" if near else "")
         if unknown
         else ""
     )

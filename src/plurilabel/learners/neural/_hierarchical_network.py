@@ -37,9 +37,8 @@ class HierarchicalNetwork(BPMLL):
 
     .. math:: z_l = \max_{d \in D_l,\ y_d = y_l} h_d,
 
-    which is s_l where a label is absent, as are then all labels below it. Where it is present,
-    only outputs of present labels may speak for it. So the network can leave a label to those
-    below it.
+    If a label is absent, so are all labels below it, and z_l = s_l. If it is present, only the
+    outputs of present labels count. The network can thus leave a label to those below it.
 
     Training needs torch (``pip install 'plurilabel[torch]'``); predictions do not. The parameters
     after ``dropout`` are those of :class:`BPMLL`.
@@ -48,17 +47,17 @@ class HierarchicalNetwork(BPMLL):
     ----------
     parents : Hierarchy, mapping, pairs or data frame, default=None
         A hierarchy, such as that of a :class:`~plurilabel.datasets.Dataset`; or the parent of each
-        label, or a list of several, by name or number; see :class:`Hierarchy`. None: the names of
-        the labels say it, ``sports/football`` is below ``sports``; without such names the labels
-        have no hierarchy.
+        label, or a list of several, by name or number; see :class:`Hierarchy`. None: taken from
+        the names of the labels, ``sports/football`` is below ``sports``; without such names the
+        labels have no hierarchy.
     sep : str, default="/"
-        What separates the parts of a name, if ``parents`` is None.
+        Separator of the parts of a name, if ``parents`` is None.
     hidden_layer_sizes : sequence of int, default=(500, 500)
         Units of each hidden layer.
     activation : {"relu", "tanh", "logistic", "identity"}, default="relu"
         Activation of the hidden units.
     dropout : float, default=0.7
-        Share of the hidden units that are left out at random in each update.
+        Share of the hidden units dropped at random in each update.
     solver : {"adam", "adamw", "sgd"} or callable, default="adam"
     learning_rate_init : float, default=0.001
     alpha : float or "auto", default="auto"
@@ -87,12 +86,11 @@ class HierarchicalNetwork(BPMLL):
     Notes
     -----
     Label sets are completed in training: an instance that has a label has all labels above it.
-    Scores are log-odds, and ``predict_proba`` is available. Features must be known: put an imputer
-    before the network. The maximum is taken level by level, in time linear in the edges of the
-    hierarchy.
+    Scores are log-odds, and ``predict_proba`` is available. Missing features need an imputer. The
+    maximum is computed level by level, in time linear in the edges of the hierarchy.
 
-    Departure from the paper: larger batches, with a larger learning rate. On the validation parts
-    of its datasets results were the same, in a tenth of the time.
+    Departure from the paper: larger batches and a larger learning rate. The guide
+    :doc:`/guides/hierarchies` has the results on its datasets.
 
     References
     ----------
@@ -237,9 +235,9 @@ def max_below(outputs: Any, levels: Any, targets: Any) -> Any:
 
     ``levels`` are the children and parents of each level, as tensors, the lowest level first.
     """
-    # One integer for (output, label): the bits of a float as an integer of the same order, then the
-    # label. The highest says whose output it is, and that output alone gets the gradient. A label
-    # that has the target of one above it has that of all between.
+    # One integer for (output, label): the bits of a float as an integer of the same order, then
+    # the label. The highest tells whose output it is, and only that output gets the gradient. A
+    # label with the target of one above it shares it with all labels in between.
     import torch
 
     bits = outputs.detach().float().view(torch.int32)
