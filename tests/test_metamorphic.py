@@ -57,6 +57,7 @@ DEPENDS_ON_ROW_ORDER = {
     "subsample=": "samples are drawn by row number",
     "validation_fraction=": "what is held out is drawn by row number",
     "BPMLL": "batches are drawn by row number",
+    "HierarchicalNetwork": "batches are drawn by row number",
     "MLFastText": "batches are drawn by row number",
     "INSDIF": "the first medoids are drawn by row number",
     "MIMLNN": "the first medoids are drawn by row number",
@@ -81,6 +82,7 @@ DEPENDS_ON_LABEL_ORDER = {  # RAkEL has models of all pairs of these few labels
     "splits='label'": "the forest of each label is drawn by column number",
     "StreamClassifierChain": "the order of the chain is that of the columns",
     "BPMLL": "the first weights are drawn by column number",
+    "HierarchicalNetwork": "the first weights are drawn by column number",
     "MLFastText": "the first weights are drawn by column number",
     "MLROS": "rows are drawn label by label",
 }
@@ -110,6 +112,7 @@ SINGLE = {  # where single precision is close, not equal: how close
     "RankSVM": 1e-6,
     "SVC": 1e-4,
     "BPMLL": 1e-4,
+    "HierarchicalNetwork": 1e-4,
     "MLFastText": 1e-3,
 }
 
@@ -481,7 +484,7 @@ def test_measures_of_another_order(name):
     assert got == pytest.approx(wanted, rel=1e-12)
 
 
-OVER_ALL_ROWS = ("macro_", "micro_", "psp@", "ps_ndcg@")
+OVER_ALL_ROWS = ("macro_", "micro_", "weighted_", "psp@", "ps_ndcg@")
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ def test_names_with_parts():
     assert tree.edges.tolist() == [[1, 0], [2, 1], [4, 3], [5, 0]]
     assert tree.ancestors("a/b/c") == ["a/b", "a"] and tree.ancestors("a") == []
     assert Hierarchy(["x", "x.y"], sep=".").edges.tolist() == [[1, 0]]
-    # a part that is no label is passed over
+    # a part that is not a label is passed over
     assert Hierarchy(["a", "a/b/c"]).edges.tolist() == [[1, 0]]
 
 
@@ -60,14 +60,14 @@ def test_names_between_labels_are_passed_over():
         (["a", "b"], {"a": "a"}, "cycle, got a -> a"),
         (["a", "b"], {"x": "y", "y": "x", "a": "b"}, "cycle, got x -> y -> x"),
         (["a", "b"], None, "no label has a parent"),
-        (["cat", "dog"], {"catt": "dog"}, "'catt' is no label, did you mean 'cat'"),
+        (["cat", "dog"], {"catt": "dog"}, "'catt' is not a label, did you mean 'cat'"),
         (["a", "a"], {"a": "b"}, "'a' occurs more than once"),
         (["a", "b"], ["ab"], "pairs"),
         (["a", "b"], [0, 1], r"pairs \(child, parent\), got 0"),
         (["a", "b"], {"a": object}, "lists of them, got <class 'object'> for 'a'"),
-        (["a", "b"], {"a": 7}, "'7' is no label"),
+        (["a", "b"], {"a": 7}, "'7' is not a label"),
         (["a", "b"], {"a": float("nan")}, "no label has a parent"),
-        (["a", "b"], {"a": 0.5}, "'0.5' is no label"),
+        (["a", "b"], {"a": 0.5}, "'0.5' is not a label"),
     ],
 )
 def test_bad_tables(names, parents, message):
@@ -146,7 +146,7 @@ def test_parents_by_number():
     table = np.array([[0, np.nan], [1, 0], [2, 1]])
     assert Hierarchy(["a", "b", "c"], table).edges.tolist() == [[1, 0], [2, 1]]
     assert Hierarchy(["a", "b"], {1: 0.0, 0: None}).edges.tolist() == [[1, 0]]
-    with pytest.raises(ValueError, match="'7' is no label"):
+    with pytest.raises(ValueError, match="'7' is not a label"):
         Hierarchy(["a", "b"], {7: 0})
 
 

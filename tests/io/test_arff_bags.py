@@ -70,10 +70,10 @@ def test_sparse_rows_outside_and_inside(tmp_path):
         ('one,"1,grass\\n2,snow",1,0', 10, "in 'bag'.*'snow'"),
         ('one,"1,grass",1,0\ntwo,"1,sky\\n1",1,0', 11, "in 'bag'"),
         ('one,"",1,0', 10, "expected the bag 'bag' as value 2|no instances"),
-        ("one", 10, "expected the bag 'bag' as value 2"),
+        ("one", 10, "expected 4 values, one per attribute, got 1"),
         ('one,"1,grass",2,0', 10, "land"),
         ('one,"1,grass",1', 10, "expected|values"),
-        ("", 9, "expected rows of data"),
+        ("", 10, "expected rows of data"),
     ],
 )
 def test_errors_name_the_line(tmp_path, row, line, problem):

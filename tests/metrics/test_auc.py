@@ -1,4 +1,4 @@
-"""AUCs against their twins and scikit-learn, and the exact counts behind them."""
+"""Areas under curves against their twins and scikit-learn, and the exact counts behind them."""
 
 import numpy as np
 import pytest
@@ -12,6 +12,7 @@ from plurilabel.metrics import _auc
 from tests.metrics import twins
 from tests.metrics.cases import SETTINGS, near, random_problem, scored, sparsely_scored
 
+AREAS = [name for name in metrics.measure_names() if name.endswith(("auc", "_average_precision"))]
 VALUES = st.sampled_from(
     [-3.0, -1e-300, -0.0, 0.0, 1.0, np.nextafter(1.0, 0), np.nextafter(1.0, 2), 2.5]
 )
@@ -21,7 +22,7 @@ VALUES = st.sampled_from(
 @given(problem=scored())
 def test_dense_equal_their_twins(problem):
     Y, F = problem
-    for name in ["macro_auc", "micro_auc"]:
+    for name in AREAS:
         expected = near(getattr(twins, name)(Y, F))
         assert getattr(metrics, name)(Y, F) == expected, name
         assert getattr(metrics, name)(sparse.csr_array(Y), F) == expected, name
@@ -31,7 +32,7 @@ def test_dense_equal_their_twins(problem):
 @given(problem=sparsely_scored())
 def test_sparse_equal_their_twins(problem):
     Y, S, F = problem
-    for name in ["macro_auc", "micro_auc"]:
+    for name in AREAS:
         expected = near(getattr(twins, name)(Y, F))
         assert getattr(metrics, name)(Y, S) == expected, name
         assert getattr(metrics, name)(sparse.csr_array(Y), sparse.csr_matrix(S)) == expected, name
@@ -42,6 +43,18 @@ def test_equal_to_scikit_learn(how):
     Y, F, _ = random_problem(p=0.1, decimals=2)
     ours = getattr(metrics, f"{how}_auc")(Y, F)
     assert ours == pytest.approx(sk.roc_auc_score(Y, F, average=how))
+
+
+@pytest.mark.parametrize("decimals", [None, 1])
+@pytest.mark.parametrize("how", ["macro", "micro", "weighted"])
+def test_average_precision_equals_that_of_scikit_learn(how, decimals):
+    Y, F, _ = random_problem(p=0.1, decimals=decimals)
+    ours = getattr(metrics, f"{how}_average_precision")
+    assert ours(Y, F) == pytest.approx(sk.average_precision_score(Y, F, average=how))
+    Y[:, 0] = 0  # no positives: scikit-learn counts 0
+    assert metrics.macro_average_precision(Y, F) == pytest.approx(
+        sk.average_precision_score(Y[:, 1:], F[:, 1:], average="macro")
+    )
 
 
 @pytest.mark.parametrize("size", [1, 2, 8192])
@@ -75,6 +88,8 @@ def test_micro_in_parts_equals_all_pairs(monkeypatch, p, decimals):
     expected = (positive[:, None] > negative).mean() + (positive[:, None] == negative).mean() / 2
     assert metrics.micro_auc(Y, F) == pytest.approx(expected)
     assert metrics.micro_auc(Y, F.astype(np.float32)) == pytest.approx(expected)
+    expected = sk.average_precision_score(Y, F, average="micro")
+    assert metrics.micro_average_precision(Y, F) == pytest.approx(expected)
 
 
 def test_a_label_without_positives_or_negatives_is_left_out_of_macro_auc():

@@ -20,7 +20,10 @@ BY_INSTANCE = [
     "ranking_loss",
     "is_error",
     "average_precision",
+    "r_precision",
+    "ndcg",
 ]
+AREAS = [name for name in metrics.measure_names() if name.endswith(("auc", "_average_precision"))]
 
 
 @settings(**SETTINGS)
@@ -60,7 +63,7 @@ def test_positive_sparse_scores_are_those_with_zeros():
     Y, F, _ = random_problem()
     F = np.where(F > 0.6, F, 0.0)
     dense, csr = metrics.evaluate(Y, F), metrics.evaluate(Y, sparse.csr_array(F))
-    for name in [*BY_INSTANCE, "macro_auc", "micro_auc"]:
+    for name in [*BY_INSTANCE, *AREAS]:
         if name != "one_error":  # a row with nothing stored
             assert csr[name] == pytest.approx(dense[name])
 
@@ -82,6 +85,8 @@ def test_equal_to_scikit_learn_with_the_stated_differences():
     assert sk.label_ranking_loss(Y, F) == pytest.approx(metrics.ranking_loss(Y, F) * proper.mean())
     peer = sk.label_ranking_average_precision_score
     assert metrics.average_precision(Y, F) == pytest.approx(peer(Y[some], F[some]))
+    untied = F + np.arange(F.size).reshape(F.shape) * 1e-9
+    assert metrics.ndcg(Y, untied) == pytest.approx(sk.ndcg_score(Y[some], untied[some]))
 
 
 @pytest.mark.parametrize("fill", [0, 1])
@@ -107,6 +112,9 @@ def test_ties_count_against_the_learner():
     assert metrics.precision_at_k(Y, same, 2) == 0
     assert metrics.precision_at_k(Y, same, 3) == pytest.approx(1 / 3)
     assert metrics.micro_auc(Y, same) == 0.5  # one half, as in scikit-learn
+    assert metrics.r_precision(Y, same) == 0
+    assert metrics.ndcg(Y, same) == pytest.approx(metrics.ndcg_at_k(Y, same, 4))
+    assert metrics.micro_average_precision(Y, same) == 0.5
 
 
 def test_one_long_row_among_short_ones():
@@ -116,12 +124,12 @@ def test_one_long_row_among_short_ones():
     Y = (rng.random((40, 500)) < 0.02).astype(int)
     S = sparse.csr_array(F)
     G = np.where(F > 0, F, -1)
-    for name in [*BY_INSTANCE, "macro_auc", "micro_auc"]:
+    for name in [*BY_INSTANCE, *AREAS]:
         if name != "one_error":
             assert getattr(metrics, name)(Y, S) == pytest.approx(getattr(metrics, name)(Y, G))
 
 
-AT_K = ["precision_at_k", "recall_at_k", "ndcg_at_k"]
+AT_K = ["precision_at_k", "recall_at_k", "r_precision_at_k", "ndcg_at_k"]
 WITH_PROPENSITIES = ["psp_at_k", "ps_ndcg_at_k"]
 
 

@@ -10,7 +10,7 @@ from plurilabel.metrics import RunningMeasures, evaluate, get_measure, measure_n
 PLAIN = [name for name in measure_names() if "@" not in name]
 AT_K = ["precision@1", "recall@2", "ndcg@3", "precision@3"]
 WORTH = ["psp@2", "ps_ndcg@3"]
-AUC = ("macro_auc", "micro_auc")
+AREAS = [name for name in PLAIN if get_measure(name).terms is None]
 NAMES = "abcdef"
 PROPENSITIES = dict(zip(NAMES, (0.9, 0.2, 0.5, 0.3, 1.0, 0.7)))
 
@@ -54,14 +54,15 @@ def test_window_and_overall_are_those_of_the_rows(n, share):
         expected = direct(name, Y[-40:], S[-40:], Z[-40:])
         assert found["window"][name] == pytest.approx(expected, nan_ok=True, abs=1e-12), name
         expected = direct(name, Y, S, Z)
-        rounded = 0.01 if name in AUC else 1e-12
+        rounded = 0.01 if name in AREAS else 1e-12
         assert found["overall"][name] == pytest.approx(expected, nan_ok=True, abs=rounded), name
 
 
 def slow(name, Y, S, Z, known, weights):
     """A measure with weights and missing labels, row by row and label by label."""
-    if name in AUC:
-        return slow_auc(name, Y, S, known, weights)
+    if name in AREAS:
+        area = slow_auc if name.endswith("auc") else slow_precision
+        return area(name, Y, S, known, weights)
     mean, _, rest = name.partition("_")
     if mean in ("macro", "micro"):
         counts = np.zeros((2, 2, Y.shape[1]))
@@ -108,6 +109,20 @@ def slow_auc(name, Y, S, known, weights):
     return auc.mean() if len(auc) else np.nan
 
 
+def slow_precision(name, Y, S, known, weights):
+    """Average precision with weights: precision at the score of each positive."""
+    areas, positives = [], []
+    labels = [known[:, [j]] * (np.arange(Y.shape[1]) == j) for j in range(Y.shape[1])]
+    for of in [known] if name.startswith("micro") else labels:
+        y, s = Y[of == 1], S[of == 1]
+        w = np.broadcast_to(weights[:, None], Y.shape)[of == 1]
+        found = [(w * y)[s >= t].sum() / w[s >= t].sum() for t in s[y == 1]]
+        if found:
+            areas.append(np.average(found, weights=w[y == 1]))
+            positives.append(w[y == 1].sum() if name.startswith("weighted") else 1.0)
+    return np.average(areas, weights=positives) if areas else np.nan
+
+
 @settings(max_examples=15)
 @given(st.integers(0, 10**6), st.integers(1, 20), st.integers(1, 5), st.sampled_from([0.3, 0.8]))
 def test_missing_labels_and_fading(seed, n, q, share_known):
@@ -122,7 +137,7 @@ def test_missing_labels_and_fading(seed, n, q, share_known):
         last = slice(max(0, n - 7), n)
         expected = slow(name, Y[last], S[last], Z[last], known[last], np.ones(min(n, 7)))
         assert found["window"][name] == pytest.approx(expected, nan_ok=True), name
-        rounded = 0.05 if name in AUC else 1e-9
+        rounded = 0.05 if name in AREAS else 1e-9
         expected = slow(name, Y, S, Z, known, 0.8 ** np.arange(n - 1, -1, -1))
         assert found["fading"][name] == pytest.approx(expected, nan_ok=True, abs=rounded), name
 
@@ -178,13 +193,13 @@ def test_state_can_be_kept():
     assert again.read() == whole.read()
 
 
-def test_binned_auc_orders_any_scores():
+def test_binned_areas_order_any_scores():
     rng = np.random.default_rng(0)
     Y = rng.integers(0, 2, (400, 2))
     S = 20 * rng.standard_normal((400, 2)) + 10 * Y
-    running = fed(RunningMeasures(list(AUC)), Y, S, Y)
+    running = fed(RunningMeasures(AREAS), Y, S, Y)
     expected = evaluate(Y, S)
-    for name in AUC:
+    for name in AREAS:
         assert running.read()["overall"][name] == pytest.approx(expected[name], abs=0.02)
 
 

@@ -58,16 +58,32 @@ def twin(name, P, S, Z):
         if measure.average == "micro":
             return measure.terms(*(c.sum() for c in counts))
         return measure.terms(*counts).mean()
-    areas = []
     columns = [(P.ravel(), S.ravel())] if measure.average == "micro" else zip(P.T, S.T)
-    for p, s in columns:
-        wins = pairs = 0.0
-        for i, j in product(range(len(p)), repeat=2):
-            if i != j:
-                pair = p[i] * (1 - p[j])
-                wins, pairs = wins + pair * ((s[i] > s[j]) + (s[i] == s[j]) / 2), pairs + pair
-        areas += [wins / pairs] if pairs else []
-    return np.mean(areas)
+    area = auc if name.endswith("_auc") else area_of_precision
+    sums = np.array([area(p, s) for p, s in columns if area(p, s)[1]])
+    weights = sums[:, 1] if measure.average == "weighted" else None
+    return np.average(sums[:, 0] / sums[:, 1], weights=weights)
+
+
+def auc(p, s):
+    """Expected wins and pairs of a column."""
+    wins = pairs = 0.0
+    for i, j in product(range(len(p)), repeat=2):
+        if i != j:
+            pair = p[i] * (1 - p[j])
+            wins, pairs = wins + pair * ((s[i] > s[j]) + (s[i] == s[j]) / 2), pairs + pair
+    return wins, pairs
+
+
+def area_of_precision(p, s):
+    """Expected sum of the precisions at the positives of a column, and number of positives."""
+    not_below = s >= s[:, None]
+    total = positives = 0.0
+    for y, probability in sets_of(p):
+        if probability:
+            total += probability * (y[0] * (not_below @ y[0]) / not_below.sum(axis=1)).sum()
+            positives += probability * y.sum()
+    return total, positives
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -164,6 +164,32 @@ def micro_auc(Y, F):
     return nan if value is None else value
 
 
+def label_precision(f, y):
+    """Average precision of entries: the precision at the rank of each positive, ties last."""
+    at = [rank_of(f, i) for i in range(len(f))]
+    found = [sum(at[j] <= at[i] for j in range(len(y)) if y[j]) for i in range(len(f))]
+    return mean([found[i] / at[i] for i in range(len(y)) if y[i]]) if any(y) else None
+
+
+def label_precisions(Y, F):
+    return [label_precision([f[j] for f in F], [y[j] for y in Y]) for j in range(len(F[0]))]
+
+
+def macro_average_precision(Y, F):
+    return mean(label_precisions(Y, F))
+
+
+def weighted_average_precision(Y, F):
+    found = label_precisions(Y, F)
+    # a label counts as often as it occurs
+    return mean([found[j] for y in Y for j in range(len(y)) if y[j]])
+
+
+def micro_average_precision(Y, F):
+    value = label_precision([v for f in F for v in f], [t for y in Y for t in y])
+    return nan if value is None else value
+
+
 # the first k -------------------------------------------------------------------------------
 
 
@@ -203,6 +229,28 @@ def ndcg_at_k(Y, F, k):
     ones = [1.0] * len(F[0])
     return mean(
         [discounted(gains(y, f, k, ones)) / ideal(y, k) if y else None for y, f in zip(sets(Y), F)]
+    )
+
+
+def r_precision_at_k(Y, F, k):
+    ones = [1.0] * len(F[0])
+    return mean(
+        [sum(gains(y, f, k, ones)) / min(k, len(y)) if y else None for y, f in zip(sets(Y), F)]
+    )
+
+
+def whole(y, f):
+    """Whether each label is relevant, in the order that is worst for the learner."""
+    return [j in y for j in sorted(range(len(f)), key=lambda j: (-f[j], j in y))]
+
+
+def r_precision(Y, F):
+    return mean([sum(whole(y, f)[: len(y)]) / len(y) if y else None for y, f in zip(sets(Y), F)])
+
+
+def ndcg(Y, F):
+    return mean(
+        [discounted(whole(y, f)) / ideal(y, len(f)) if y else None for y, f in zip(sets(Y), F)]
     )
 
 

@@ -144,7 +144,7 @@ def _source(
 ) -> Stream:
     """A generated stream, a table row by row, or the rows of a dataset."""
     if reading["soft"]:
-        raise UsageError("--soft is not available for streams, whose labels are 0 or 1")
+        raise ui.UsageError("--soft is not available for streams, whose labels are 0 or 1")
     if data in GENERATORS and not Path(data).exists():
         from plurilabel import streams
 

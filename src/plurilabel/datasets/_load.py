@@ -83,7 +83,9 @@ def load(name: str, *, as_frame: bool = False) -> Dataset:
         same images as bags of 9 instances by 15 features, ``image-600`` a published sample. The Y
         of ``wq`` has grades (0, 1, 3 or 5), that of ``sjaffe`` degrees that sum to one: they are
         for :mod:`plurilabel.graded`. The X of ``goemotions`` and ``brighter-*`` is a data frame
-        with a column of texts; their development parts are in neither ``train`` nor ``test``.
+        with a column of texts. ``*_FUN``, ``*_GO``, ``ImCLEF07A`` and ``Diatoms`` have labels in a
+        ``hierarchy``, and the first two NaN for missing features. Development and validation
+        parts are in neither ``train`` nor ``test``.
     as_frame : bool, default=False
         Whether X and Y are pandas data frames with the names of features and labels; see
         :meth:`Dataset.as_frame`.
@@ -190,14 +192,15 @@ def _read(paths: list[Path], name: str, entry: Entry) -> Dataset:
 
 
 def _join(parts: list[Dataset], paths: list[Path]) -> Dataset:
-    """Join the training and the test file, with their rows as the split."""
-    first, second = parts
-    for what in ("feature_names", "label_names"):
-        if getattr(first, what) != getattr(second, what):
-            raise FileFormatError(paths[1], None, f"other {what} than in {paths[0].name}")
-    X, Y = stack_rows([first.X, second.X]), stack_rows([first.Y, second.Y])
-    train, test = np.split(np.arange(X.shape[0]), [first.X.shape[0]])
-    return replace(first, X=X, Y=Y, train=train, test=test)
+    """Join the training and the test file; rows of files in between are in neither part."""
+    first = parts[0]
+    for part, path in zip(parts[1:], paths[1:]):
+        for what in ("feature_names", "label_names", "label_parents"):
+            if getattr(part, what) != getattr(first, what):
+                raise FileFormatError(path, None, f"other {what} than in {paths[0].name}")
+    X, Y = stack_rows([part.X for part in parts]), stack_rows([part.Y for part in parts])
+    rows = np.split(np.arange(X.shape[0]), np.cumsum([part.X.shape[0] for part in parts[:-1]]))
+    return replace(first, X=X, Y=Y, train=rows[0], test=rows[-1])
 
 
 _MAT_NAMES = {"features", "raw_data", "labels", "bags", "targets", "train_data", "train_target",
@@ -229,7 +232,7 @@ def _mat_arrays(content: dict[str, Any], kind: str) -> Dataset:
 
 def _checked(data: Dataset, entry: Entry, *, where: str) -> Dataset:
     """Raise an error if the statistics of a dataset differ from the published ones."""
-    if entry.kind in ("labels", "texts"):
+    if entry.kind not in ("grades", "degrees"):
         found = describe(data.Y)
         cardinality, sets = found.cardinality, found.diversity
     else:

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from plurilabel._core.blocks import stack_rows
 from plurilabel.distributed._blocks import RowBlocks, blocks_of, import_dask, in_a_tree
-from plurilabel.metrics import Evaluation, MeasureSums, macro_auc, micro_auc
+from plurilabel.metrics import MEASURES, Evaluation, MeasureSums
 
 
 def evaluate(
@@ -39,8 +39,8 @@ def evaluate(
     propensities : array-like of shape (q,), optional
         Both as in ``metrics.evaluate``.
     auc : bool, default=False
-        Whether to add ``macro_auc`` and ``micro_auc``, for which one worker needs all of Y_true
-        and scores in memory.
+        Whether to add the areas under curves, ``macro_auc``, ``micro_average_precision`` and so
+        on, for which one worker needs all of Y_true and scores in memory.
     rows : int, optional
         Maximum number of rows of a block; None for some megabytes.
 
@@ -75,7 +75,7 @@ def evaluate(
     ]
     wanted = [in_a_tree(dask.delayed(partial(reduce, add)), parts)]
     if auc:
-        wanted.append(dask.delayed(_auc)(Y.parts, others["scores"]))
+        wanted.append(dask.delayed(_areas)(Y.parts, others["scores"]))
     total, *areas = dask.compute(*wanted)
     return total.evaluation(*areas)
 
@@ -103,6 +103,7 @@ def _sums(Y: Any, others: dict[str, Any], start: int, options: dict[str, Any]) -
         raise ValueError(f"in rows {start} to {start + Y.shape[0] - 1}: {error}") from None
 
 
-def _auc(Y: list[Any], scores: list[Any]) -> dict[str, float]:
+def _areas(Y: list[Any], scores: list[Any]) -> dict[str, float]:
     truth, together = stack_rows(Y), stack_rows(scores)
-    return {"macro_auc": macro_auc(truth, together), "micro_auc": micro_auc(truth, together)}
+    areas = [one for one in MEASURES.values() if one.terms is None]
+    return {one.name: one.function(truth, together) for one in areas}

@@ -6,6 +6,7 @@ import os
 import re
 import warnings
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from numbers import Integral
 from pathlib import Path
@@ -22,7 +23,8 @@ from plurilabel._core.unknown import known_part
 from plurilabel._core.words import check_unicode, first_repeated, similar
 from plurilabel.io._arff_columns import Columns
 from plurilabel.io._arff_header import quote, read_header
-from plurilabel.io._arff_rows import read_bags, read_rows, relational
+from plurilabel.io._arff_rows import only_one, read_bags, read_rows
+from plurilabel.io._clus import read_classes
 from plurilabel.io._files import AnyPath, FileFormatError, Format, opened
 from plurilabel.io._label_xml import parse_label_xml, write_label_xml
 
@@ -39,7 +41,7 @@ def read_arff(
     name: str | None = None,
     encoding: str = "utf-8",
 ) -> Dataset:
-    """Read a multi-label dataset from an ARFF file of MULAN or MEKA.
+    """Read a multi-label dataset from an ARFF file of MULAN, MEKA or CLUS.
 
     Parameters
     ----------
@@ -52,7 +54,8 @@ def read_arff(
         - a sequence of names; the order of the file is kept;
         - a number, as in MEKA: the first n attributes, or the last n if negative;
         - None: those of an XML file next to the ARFF file (``yeast.xml`` for ``yeast.arff`` and
-          ``yeast-train.arff``), else MEKA's ``-C n`` in the relation.
+          ``yeast-train.arff``), else MEKA's ``-C n`` in the relation. In CLUS files, the classes
+          of the hierarchical attribute.
     require_labels : bool, default=True
         Whether the file must have all labels named in ``labels`` or the XML file. If False,
         missing labels are skipped, as is useful for rows to be predicted.
@@ -67,7 +70,8 @@ def read_arff(
     Dataset
         X and Y are CSR if the rows of the file are sparse, else dense. ``label_parents`` is the
         hierarchy of the XML file, if any; ``train`` and ``test`` are the split given by MEKA's
-        ``-split-number``. For a file of bags, X is a :class:`~plurilabel.bags.Bags`.
+        ``-split-number``. For a file of bags, X is a :class:`~plurilabel.bags.Bags`. For a CLUS
+        file, Y is CSR and contains the ancestors of each class.
 
     See Also
     --------
@@ -89,6 +93,9 @@ def read_arff(
       ``?`` is an unknown label: Y then has floats with NaN, or is
       :class:`~plurilabel.datasets.UnknownLabels` if the rows of the file are sparse.
     - Strings and dates are not supported: leave them out with ``drop``.
+    - A hierarchical attribute of CLUS, ``class hierarchical a,a/b``, holds the classes of a row,
+      joined by ``@``. The declared classes are paths in a tree or, if any starts with ``root/``,
+      edges ``parent/child`` of a graph; rows then name the child alone.
     - A relational attribute holds bags of instances, as written by the MIML library. One other
       attribute, the name of the bag, is ignored.
 
@@ -129,13 +136,20 @@ def read_arff(
     with opened(path) as stream:
         header = read_header(stream, path, encoding)
         names = [attribute.name for attribute in header.attributes]
-        parents = _label_parents(path, names, labels, header.relation, require_labels)
         _check_known("drop", drop, names, path)
-        if both := [attribute for attribute in drop if attribute in parents]:
-            raise ValueError(f"drop must not name labels, got {both[0]!r}")
         title, options = _meka(header.relation)
         title = title if name is None else name
-        if bag := relational(header, path):
+        if classes := only_one("hierarchical", header, path):
+            if labels is not None and require_labels:
+                raise ValueError(
+                    f"labels must be None for {os.fspath(path)}, whose attribute {classes.name!r} "
+                    "holds them"
+                )
+            return replace(read_classes(stream, path, header, classes, drop, encoding), name=title)
+        parents = _label_parents(path, names, labels, header.relation, require_labels)
+        if both := [attribute for attribute in drop if attribute in parents]:
+            raise ValueError(f"drop must not name labels, got {both[0]!r}")
+        if bag := only_one("relational", header, path):
             own, unused = set(parents), set(drop)
             bags, Y, found = read_bags(stream, path, header, bag, own, unused, encoding)
             return Dataset(bags, Y, bags.feature_names or (), found, name=title)

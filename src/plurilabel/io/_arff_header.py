@@ -40,8 +40,8 @@ class Attribute(NamedTuple):
     """One declared column."""
 
     name: str
-    type: str  # number, nominal, string, date or relational
-    values: tuple[str, ...]  # of a nominal attribute
+    type: str  # number, nominal, string, date, relational or hierarchical
+    values: tuple[str, ...]  # of a nominal attribute, or the classes of a hierarchical one
     line: int
     inside: tuple[Attribute, ...] = ()  # the attributes of a relational one
 
@@ -177,10 +177,14 @@ def _attribute(rest: str, line: int, known: dict[str, tuple[str, ...]]) -> Attri
     kind = word[0].lower() if word else ""
     if kind == "date":  # its format follows, and does not matter here
         return Attribute(name, kind, (), line)
+    if kind == "hierarchical":  # of CLUS
+        classes = declared[len(kind) :].split(",")
+        return Attribute(name, kind, tuple(one.strip(SPACE) for one in classes), line)
     if kind not in ("numeric", "real", "integer", "string", "relational"):
+        got = repr(shortened(declared)) if declared else "nothing"
         raise ValueError(
-            f"attribute {name!r} must be numeric, real, integer, string, date, relational or "
-            f"{{a,b,...}}, got {repr(shortened(declared)) if declared else 'nothing'}"
+            f"attribute {name!r} must be numeric, real, integer, string, date, relational, "
+            f"hierarchical or {{a,b,...}}, got {got}"
         )
     if not NOTHING.match(declared, len(kind)):
         raise ValueError(f"expected nothing after the type {kind}, got {shortened(declared)!r}")

@@ -16,6 +16,7 @@ import io
 import operator
 import os
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
@@ -75,7 +76,12 @@ _SPARSE = role_table(
 
 
 def read_rows(
-    stream: BinaryIO, path: AnyPath, line: int, columns: Columns, encoding: str
+    stream: BinaryIO,
+    path: AnyPath,
+    line: int,
+    columns: Columns,
+    encoding: str,
+    keeper: CellKeeper | None = None,
 ) -> tuple[Matrix, Any]:
     """X and Y from the rest of the file; ``line`` is the number of lines already read."""
     parts: list[Any] = []
@@ -88,8 +94,12 @@ def read_rows(
         if is_sparse is None and (first := _FIRST.search(chunk)):
             is_sparse = first[1] == b"{"
         if is_sparse is not None:  # else only comments so far
-            slow = _SlowRows(path, line, columns, encoding)
-            parts.append((_sparse_codes if is_sparse else _dense_codes)(chunk, columns, slow))
+            if keeper is not None:
+                keeper.line = line
+                parts.append(keeper.sparse(chunk) if is_sparse else keeper.dense(chunk))
+            else:
+                slow = SlowRows(path, line, columns, encoding)
+                parts.append((_sparse_codes if is_sparse else _dense_codes)(chunk, columns, slow))
             n += parts[-1].shape[0]
             _check_room(path, n, columns, is_sparse, limit)
         line += chunk.count(b"\n")
@@ -110,7 +120,7 @@ def _finished(X: Any, Y: Any) -> tuple[Matrix, Any]:
     return X, UnknownLabels.from_nan(Y) if np.isnan(Y.data).any() else Y.astype(np.int64)
 
 
-def _dense_codes(chunk: bytes, columns: Columns, slow: _SlowRows) -> NDArray[np.float64]:
+def _dense_codes(chunk: bytes, columns: Columns, slow: SlowRows) -> NDArray[np.float64]:
     codes = None
     if not columns.textual.any():
         codes = _dense_numbers(chunk, columns)
@@ -118,7 +128,7 @@ def _dense_codes(chunk: bytes, columns: Columns, slow: _SlowRows) -> NDArray[np.
     return slow.dense(chunk) if codes is None else codes
 
 
-def _sparse_codes(chunk: bytes, columns: Columns, slow: _SlowRows) -> sparse.csr_array:
+def _sparse_codes(chunk: bytes, columns: Columns, slow: SlowRows) -> sparse.csr_array:
     codes = _sparse_numbers(chunk, columns)
     codes = _sparse_numbers(_tidy(chunk), columns) if codes is None else codes
     return slow.sparse(chunk) if codes is None else codes
@@ -193,7 +203,7 @@ def _places(values: NDArray[np.float64], numbers: NDArray[np.float64]) -> NDArra
 # the slow path ---------------------------------------------------------------------------------
 
 
-class _SlowRows:
+class SlowRows:
     """Rows cell by cell: quotes, comments, values in words, and errors with their line."""
 
     def __init__(self, path: AnyPath, line: int, columns: Columns, encoding: str):
@@ -296,43 +306,54 @@ class _SlowRows:
 # bags of instances ----------------------------------------------------------------------------
 
 
-def relational(header: Header, path: AnyPath) -> Attribute | None:
-    """The attribute that holds the bags; None if there is none."""
-    found = [attribute for attribute in header.attributes if attribute.type == "relational"]
+def only_one(kind: str, header: Header, path: AnyPath) -> Attribute | None:
+    """The attribute of this type, "relational" or "hierarchical"; None if there is none."""
+    found = [attribute for attribute in header.attributes if attribute.type == kind]
     if len(found) > 1:
-        problem = f"expected one relational attribute, got {found[1].name!r} as a second"
+        problem = f"expected one {kind} attribute, got {found[1].name!r} as a second"
         raise FileFormatError(path, found[1].line, problem)
     return found[0] if found else None
 
 
-class _BagRows(_SlowRows):
-    """Rows with a bag in one of their cells, whose instances are collected."""
+class CellKeeper(SlowRows, ABC):
+    """Rows with an attribute whose cells are not numbers: ``keep`` gets each of them."""
 
-    def __init__(self, bag: Attribute, *args: Any):
+    def __init__(self, attribute: Attribute, *args: Any):
         super().__init__(*args)
-        self.name, self.place = bag.name, self.columns.attributes.index(bag)
-        self.instances: list[bytes] = []
-        self.origins: list[int] = []  # the line of each instance
-        self.sizes: list[int] = []
+        self.name, self.place = attribute.name, self.columns.attributes.index(attribute)
+        self.sizes: list[int] = []  # of the list in each cell
 
-    def cells(self, line: str) -> list[str]:
-        cells = super().cells(line)
-        self._keep(cells[self.place] if self.place < len(cells) else "")
-        return cells
+    @abstractmethod
+    def keep(self, cell: str) -> None:
+        """Add the list in a cell; an empty string if the row does not have the cell."""
+
+    def _codes(self, cells: list[str]) -> list[float]:
+        codes = super()._codes(cells)
+        self.keep(cells[self.place].removeprefix("'"))
+        return codes
 
     def pairs(self, line: str) -> dict[int, float]:
         pairs = super().pairs(line)
         if self.place not in pairs:
-            self._keep("")
+            self.keep("")
         return pairs
 
     def code(self, a: int, cell: str) -> float:
         if a == self.place:
-            self._keep(cell)
+            self.keep(cell.removeprefix("'"))
         return super().code(a, cell)
 
-    def _keep(self, cell: str) -> None:
-        rows = [row.encode() for row in cell.removeprefix("'").split("\n") if row.strip(SPACE)]
+
+class _BagRows(CellKeeper):
+    """Rows with bags, whose instances are collected."""
+
+    def __init__(self, *args: Any):
+        super().__init__(*args)
+        self.instances: list[bytes] = []
+        self.origins: list[int] = []  # the line of each instance
+
+    def keep(self, cell: str) -> None:
+        rows = [row.encode() for row in cell.split("\n") if row.strip(SPACE)]
         if not rows:
             raise self.fail(f"expected the bag {self.name!r} as value {self.place + 1}, got none")
         self.instances += rows
@@ -358,12 +379,8 @@ def read_bags(
         )
     inside = Columns(path, list(bag.inside), set(), set())
     outside = Columns(path, header.attributes, labels, names - labels)
-    rows, content = _BagRows(bag, path, header.lines, outside, encoding), stream.read()
-    first = _FIRST.search(content)
-    codes = rows.sparse(content) if first and first[1] == b"{" else rows.dense(content)
-    if not rows.sizes:
-        raise FileFormatError(path, header.lines, "expected rows of data after @data, got none")
-    Y = _finished(*outside.matrices(codes))[1]
+    rows = _BagRows(bag, path, header.lines, outside, encoding)
+    Y = read_rows(stream, path, header.lines, outside, encoding, rows)[1]
     try:
         X = read_rows(io.BytesIO(b"\n".join(rows.instances)), path, 0, inside, "utf-8")[0]
         bags = Bags(X, np.cumsum([0, *rows.sizes]), feature_names=inside.feature_names)

@@ -105,7 +105,7 @@ def parse_label_xml(path: AnyPath) -> list[LabelLine]:
 
 
 def write_label_xml(
-    path: AnyPath, names: Sequence[str], parents: Sequence[int] | None = None
+    path: AnyPath, names: Sequence[str], parents: Sequence[Any] | None = None
 ) -> None:
     """Write the names of the labels and their hierarchy as a MULAN XML file.
 
@@ -145,6 +145,8 @@ def write_label_xml(
         raise ValueError(f"names must be different from each other, got {twice!r} twice")
     if strange := next(filter(_NOT_IN_XML.search, names), None):
         raise ValueError(f"label {strange!r} has a character that XML cannot hold")
+    if several := [l for l, parent in enumerate(parents or ()) if isinstance(parent, tuple)]:
+        raise ValueError(f"XML holds one parent of a label, got several for {names[several[0]]!r}")
     parents = [-1] * q if parents is None else [int(parent) for parent in parents]
     if len(parents) != q:
         raise ValueError(f"parents must have {q} entries, one per label, got {len(parents)}")

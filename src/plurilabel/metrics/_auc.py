@@ -1,20 +1,22 @@
-"""Area under the ROC curve: how well the instances of a label are ranked above the others.
+"""Areas under curves: how well the instances of a label are ranked above the others.
 
-**A tie counts one half**, as in the Mann-Whitney statistic and in scikit-learn. The review of
-Zhang and Zhou (2014) has ``f(x') >= f(x'')``, a full point for a tie: a learner that gives the
-same score to everything would be perfect.
+**A tie counts one half in AUC**, as in the Mann-Whitney statistic and in scikit-learn. The review
+of Zhang and Zhou (2014) has ``f(x') >= f(x'')``, a full point for a tie: a learner that gives the
+same score to everything would be perfect. **In average precision a tie counts against the
+learner**: the rank of an instance is the number of instances that score at least as high.
 
 Sparse scores are never made dense: an entry that they do not store is below every stored one and
 tied with all others that are not stored.
 
 Pairs of a positive and a negative are counted, not formed, in **half wins**: 2 for a pair whose
 positive scores higher, 1 for a tie. These are whole numbers, so that the result depends neither
-on block sizes nor on the order of sums.
+on block sizes nor on the order of sums. The same sort gives the precisions.
 """
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from functools import cached_property
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -29,12 +31,19 @@ from plurilabel.metrics._inputs import (
     split_known,
     stored_relevance,
 )
-from plurilabel.metrics._rank import padded_rows, sort_against
-from plurilabel.metrics._registry import Average, measure
+from plurilabel.metrics._rank import padded_rows, positions, sort_against
+from plurilabel.metrics._registry import MEASURES, Measure, measure
 
-__all__ = ["macro_auc", "micro_auc"]
+__all__ = [
+    "macro_auc",
+    "macro_average_precision",
+    "micro_auc",
+    "micro_average_precision",
+    "weighted_average_precision",
+]
 
 Counts: TypeAlias = NDArray[np.int64]
+Sums: TypeAlias = NDArray[np.float64]
 
 _SLICE = (
     8192  # entries of the shorter list at a time: with their part of the other they fit in cache
@@ -62,7 +71,7 @@ def macro_auc(Y_true: ArrayLike, scores: ArrayLike) -> float:
     >>> macro_auc([[1, 0], [0, 1], [1, 0]], [[0.9, 0.1], [0.3, 0.1], [0.5, 0.2]])
     0.625
     """
-    return auc_of("macro", *check_scored(Y_true, scores))
+    return Curves(*check_scored(Y_true, scores)).area(MEASURES["macro_auc"])
 
 
 @measure("scores", None, average="micro")
@@ -84,41 +93,147 @@ def micro_auc(Y_true: ArrayLike, scores: ArrayLike) -> float:
     >>> micro_auc([[1, 0], [0, 1]], [[0.9, 0.1], [0.3, 0.3]])
     0.875
     """
-    return auc_of("micro", *check_scored(Y_true, scores))
+    return Curves(*check_scored(Y_true, scores)).area(MEASURES["micro_auc"])
 
 
-def auc_of(average: Average, Y: LabelMatrix, S: ScoreMatrix) -> float:
-    """Mean of the labels' AUCs ("macro"), or the AUC of all entries together ("micro")."""
-    return mean_auc(label_auc(Y, S)) if average == "macro" else pooled_auc(Y, S)
+@measure("scores", None, average="macro")
+def macro_average_precision(Y_true: ArrayLike, scores: ArrayLike) -> float:
+    r"""Mean over labels of the average precision of the ranked instances (mAP); 1 is best.
+
+    The average precision of a label is the mean over its instances of the precision of the ranking
+    down to them: the area under the precision-recall curve, in steps. A label without positives
+    has none and is left out; scikit-learn's ``average_precision_score(average="macro")`` and
+    torchmetrics, equal apart from that, count it as 0. In the literature on hierarchies this is
+    :math:`\overline{AUPRC}`. NaN if no label has positives.
+
+    Parameters
+    ----------
+    Y_true, scores : as in :func:`one_error`
+
+    Examples
+    --------
+    >>> from plurilabel.metrics import macro_average_precision
+    >>> macro_average_precision([[1, 0], [0, 1], [1, 0]], [[0.9, 0.1], [0.6, 0.1], [0.5, 0.2]])
+    0.58...
+    """
+    return Curves(*check_scored(Y_true, scores)).area(MEASURES["macro_average_precision"])
 
 
-def label_auc(Y: LabelMatrix, S: ScoreMatrix) -> NDArray[np.float64]:
-    """AUC of each label; NaN for a label without positives or without negatives."""
+@measure("scores", None, average="weighted")
+def weighted_average_precision(Y_true: ArrayLike, scores: ArrayLike) -> float:
+    """:func:`macro_average_precision` with labels weighted by how many instances have them.
+
+    AUPRC_w of Vens et al. (2008), and scikit-learn's ``average_precision_score`` with
+    ``average="weighted"``. NaN if no label has positives.
+
+    Parameters
+    ----------
+    Y_true, scores : as in :func:`one_error`
+
+    Examples
+    --------
+    >>> from plurilabel.metrics import weighted_average_precision
+    >>> weighted_average_precision([[1, 0], [0, 1], [1, 0]], [[0.9, 0.1], [0.6, 0.1], [0.5, 0.2]])
+    0.66...
+    """
+    return Curves(*check_scored(Y_true, scores)).area(MEASURES["weighted_average_precision"])
+
+
+@measure("scores", None, average="micro")
+def micro_average_precision(Y_true: ArrayLike, scores: ArrayLike) -> float:
+    """Average precision of all entries of the matrix together, AU(PRC); 1 is best.
+
+    The area under the precision-recall curve of all pairs of an instance and a label, the measure
+    of the literature on hierarchies of labels. Precision is a step function of recall here, as in
+    scikit-learn's ``average_precision_score(average="micro")``, which is equal and by which the
+    figures since C-HMCNN (2020) were computed. Vens et al. (2008) interpolate between the points
+    of the curve, which changes the fourth digit unless many scores are tied. NaN if there are no
+    positives.
+
+    Parameters
+    ----------
+    Y_true, scores : as in :func:`one_error`
+
+    References
+    ----------
+    C. Vens, J. Struyf, L. Schietgat, S. Džeroski, H. Blockeel. Decision trees for hierarchical
+    multi-label classification. Machine Learning 73, 2008.
+
+    E. Giunchiglia, T. Lukasiewicz. Coherent hierarchical multi-label classification networks.
+    NeurIPS 2020.
+
+    Examples
+    --------
+    >>> from plurilabel.metrics import micro_average_precision
+    >>> micro_average_precision([[1, 0], [0, 1]], [[0.9, 0.1], [0.3, 0.3]])
+    0.83...
+    """
+    return Curves(*check_scored(Y_true, scores)).area(MEASURES["micro_average_precision"])
+
+
+class Areas(NamedTuple):
+    """Areas under the curves of labels, which are on the last axis; NaN where there is none."""
+
+    auc: Any
+    precision: Any
+    positives: Any
+
+    def mean(self, measure: Measure) -> Any:
+        """Mean over the labels, as the measure takes it; NaN if no label has an area."""
+        areas = self.auc if measure.name.endswith("_auc") else self.precision
+        weight = np.where(
+            np.isnan(areas), 0, self.positives if measure.average == "weighted" else 1
+        )
+        total = (np.nan_to_num(areas) * weight).sum(axis=-1)
+        return ratio_or_nan(total, weight.sum(axis=-1))
+
+
+class Curves:
+    """True labels and scores, whose curves are computed once for all measures."""
+
+    def __init__(self, Y: LabelMatrix, S: ScoreMatrix) -> None:
+        self.Y, self.S = Y, S
+
+    @cached_property
+    def by_label(self) -> Areas:
+        return label_areas(self.Y, self.S)
+
+    @cached_property
+    def pooled(self) -> Areas:
+        return pooled_areas(self.Y, self.S)
+
+    def area(self, measure: Measure) -> float:
+        areas = self.pooled if measure.average == "micro" else self.by_label
+        return float(areas.mean(measure))
+
+
+def ratio_or_nan(top: Any, bottom: Any) -> NDArray[np.float64]:
+    """``top / bottom``; NaN where that is 0."""
+    return np.divide(top, bottom, out=np.full(np.shape(top), np.nan), where=np.asarray(bottom) > 0)
+
+
+def label_areas(Y: LabelMatrix, S: ScoreMatrix) -> Areas:
+    """Areas of each label; without positives there are none, without negatives no AUC."""
     n = Y.shape[0]
     if (P := soft_part(Y)) is not None:
-        return np.array([_soft_auc(p, s) for p, s in zip(P.T, S.T)])
+        return _soft_areas(P, S)
     Y, _, known = split_known(Y)
     positives = Y.sum(axis=0, dtype=np.int64)
-    half_wins = (_sparse_half_wins if sparse.issparse(S) else _dense_half_wins)(Y, S, positives)
+    sums = _sparse_sums if sparse.issparse(S) else _dense_sums
+    half_wins, precisions = sums(Y, S, positives)
     if known is not None:  # unknown labels score below all others: wins over them do not count
         half_wins -= 2 * positives * (n - known)
         n = known
     pairs = positives * (n - positives)
-    auc = np.full(len(pairs), np.nan)
-    np.divide(half_wins, 2 * pairs, out=auc, where=pairs > 0)
-    return auc
+    return Areas(
+        ratio_or_nan(half_wins, 2 * pairs), ratio_or_nan(precisions, positives), positives
+    )
 
 
-def mean_auc(auc: NDArray[Any]) -> float:
-    """Mean over the labels that have an AUC; NaN if none has."""
-    defined = auc[~np.isnan(auc)]
-    return float(defined.mean()) if len(defined) else float("nan")
-
-
-def pooled_auc(Y: LabelMatrix, S: ScoreMatrix) -> float:
-    """AUC of all entries of the matrix together."""
+def pooled_areas(Y: LabelMatrix, S: ScoreMatrix) -> Areas:
+    """Areas of all entries of the matrix together, as those of one label."""
     if (P := soft_part(Y)) is not None:
-        return _soft_auc(P.ravel(), S.ravel())
+        return _soft_areas(P.reshape(-1, 1), S.reshape(-1, 1))
     Y, known, _ = split_known(Y)
     positives = int(Y.sum(dtype=np.int64))
     negatives = S.shape[0] * S.shape[1] - positives
@@ -127,26 +242,35 @@ def pooled_auc(Y: LabelMatrix, S: ScoreMatrix) -> float:
         relevant = stored_relevance(Y, S)
         hits = int(np.count_nonzero(relevant))
         misses = S.nnz - hits
-        half_wins = _half_wins_in_parts(S.data, relevant, hits, misses)
+        half_wins, precisions = _sums_in_parts(S.data, relevant, hits, misses)
         # Stored scores are above all others, which are tied.
         half_wins += (2 * hits + positives - hits) * (negatives - misses)
+        precisions += (positives - hits) * positives / (positives + negatives)
     else:
-        half_wins = _half_wins_in_parts(S, Y, positives, negatives)
+        half_wins, precisions = _sums_in_parts(S, Y, positives, negatives)
     if known is not None:
         n_unknown = S.shape[0] * S.shape[1] - int(known.sum())
         half_wins -= 2 * positives * n_unknown
         pairs -= positives * n_unknown
-    return half_wins / (2 * pairs) if pairs else float("nan")
+    auc, precision = ratio_or_nan([half_wins, precisions], [2 * pairs, positives])
+    return Areas(auc[None], precision[None], np.array([positives]))
 
 
-def _soft_auc(p: NDArray[np.float64], scores: NDArray[Any]) -> float:
-    """Expected wins over expected pairs of different entries, for present with probability p."""
+def _soft_areas(P: NDArray[np.float64], S: NDArray[Any]) -> Areas:
+    """Areas of the columns: expected wins over expected pairs, expected precisions likewise."""
+    return Areas(*np.transpose([_soft_area(p, s) for p, s in zip(P.T, S.T)]))
+
+
+def _soft_area(p: NDArray[np.float64], scores: NDArray[Any]) -> tuple[float, ...]:
     known = np.isfinite(scores)
     p, place = p[known], np.unique(scores[known], return_inverse=True)[1]
     present, absent = np.bincount(place, p), np.bincount(place, 1 - p)
     half_wins = present @ (2 * (np.cumsum(absent) - absent) + absent) - p @ (1 - p)
     pairs = p.sum() * (1 - p).sum() - p @ (1 - p)  # no entry forms a pair with itself
-    return float(half_wins / (2 * pairs)) if pairs > 1e-12 else float("nan")
+    found, rank = (np.cumsum(of[::-1])[::-1][place] for of in (present, present + absent))
+    precisions = p @ ((found + 1 - p) / rank)  # a positive itself is found for certain
+    auc = half_wins / (2 * pairs) if pairs > 1e-12 else np.nan
+    return auc, precisions / p.sum() if p.any() else np.nan, p.sum()
 
 
 def half_wins_over(left: NDArray[Any], right: NDArray[Any]) -> int:
@@ -166,47 +290,62 @@ def _half_wins_of_slice(few: NDArray[Any], many: NDArray[Any]) -> int:
     if len(many) <= 4 * len(few):
         is_few = np.zeros(len(few) + len(many), dtype=np.int64)
         is_few[: len(few)] = 1
-        wins = _wins_by_sorting(np.concatenate([few, many]), is_few)
-        if wins is not None:
-            return 2 * wins
-    return _half_wins_by_search(few, many)
-
-
-def _half_wins_by_search(few: NDArray[Any], many: NDArray[Any]) -> int:
+        places, _ = _places_by_sorting(np.concatenate([few, many]), is_few)
+        if places is not None:
+            return 2 * _wins(places)
     return int(many.searchsorted(few, "left").sum() + many.searchsorted(few, "right").sum())
 
 
-def _wins_by_sorting(values: NDArray[Any], positive: NDArray[np.int64]) -> int | None:
-    """Wins from one sort of integers, which is vectorised and much faster than searching."""
+def _wins(places: Counts) -> int:
+    return int(places.sum()) - len(places) * (len(places) - 1) // 2
+
+
+def _places_by_sorting(
+    values: NDArray[Any], positive: NDArray[np.int64]
+) -> tuple[Counts | None, bool]:
+    """Places of the positives, from the lowest, and whether no two of them are tied.
+
+    One sort of integers, which is vectorised and much faster than searching.
+    """
     # Each float is mapped to an integer of the same order, whose lowest bit is then replaced: 1
     # for a positive, 0 for a negative. If a positive and a negative agree in all other bits, they
-    # may be tied or not; the result is None, and the caller has to count in another way.
+    # may be tied or not; the places are None, and the caller has to count in another way.
     key = np.add(values, 0.0, dtype=np.float64).view(np.int64)  # -0.0 becomes 0.0
     key ^= (key >> 63) & np.int64(2**63 - 1)  # all bits but the sign
     key &= -2  # all but the lowest
     key |= positive
     key.sort()
     if ((key[1:] ^ key[:-1]) == 1).any():
-        return None
-    key &= 1
-    p = int(key.sum())
-    return int(np.dot(key, np.arange(len(key)))) - p * (p - 1) // 2
+        return None, False
+    places = np.flatnonzero(key & 1)
+    return places, bool((np.diff(key[places]) != 0).all())
 
 
-def _dense_half_wins(Y: LabelMatrix, S: NDArray[Any], positives: Counts) -> Counts:
-    """Half wins of each label's positives over its negatives."""
-    wins = np.zeros_like(positives)
+def _precisions(positive: NDArray[Any], above: NDArray[Any]) -> float:
+    """Sum of the precisions at sorted positives, with the numbers of negatives not below them."""
+    found = len(positive) - positive.searchsorted(positive, "left")
+    return float((found / (found + above)).sum())
+
+
+def _dense_sums(Y: LabelMatrix, S: NDArray[Any], positives: Counts) -> tuple[Counts, Sums]:
+    """Half wins of each label's positives over its negatives, and the sum of their precisions."""
+    wins, precisions = np.zeros_like(positives), np.zeros(len(positives))
     by_label = Y.tocsc() if sparse.issparse(Y) else Y
     # Reading a few columns at a time uses every cache line of the rows.
     for start in range(0, len(wins), 8):
         columns = np.ascontiguousarray(S[:, start : start + 8].T)
         present = dense(by_label[:, start : start + 8]).T.astype(np.int64)
         for j, (f, y) in enumerate(zip(columns, present), start):
-            if (won := _wins_by_sorting(f, y)) is not None:
-                wins[j] = 2 * won
+            places, untied = _places_by_sorting(f, y)
+            if places is not None and untied:
+                found = np.arange(len(places), 0, -1)
+                wins[j], precisions[j] = 2 * _wins(places), (found / (len(f) - places)).sum()
             else:
-                wins[j] = _half_wins_by_search(np.sort(f[y == 1]), np.sort(f[y == 0]))
-    return wins
+                positive, negative = np.sort(f[y == 1]), np.sort(f[y == 0])
+                below, to = (negative.searchsorted(positive, side) for side in ("left", "right"))
+                wins[j] = below.sum() + to.sum()
+                precisions[j] = _precisions(positive, len(negative) - below)
+    return wins, precisions
 
 
 def stored_by_label(Y: LabelMatrix, S: sparse.csr_array) -> tuple[NDArray[Any], ...]:
@@ -216,21 +355,22 @@ def stored_by_label(Y: LabelMatrix, S: sparse.csr_array) -> tuple[NDArray[Any], 
     return entry.indptr, entry.indices, S.data[entry.data], relevant[entry.data]
 
 
-def _sparse_half_wins(Y: LabelMatrix, S: sparse.csr_array, positives: Counts) -> Counts:
-    wins = np.zeros_like(positives)
+def _sparse_sums(Y: LabelMatrix, S: sparse.csr_array, positives: Counts) -> tuple[Counts, Sums]:
+    wins, precisions = np.zeros_like(positives), np.zeros(len(positives))
     ends, _, score, relevant = stored_by_label(Y, S)
     for labels, block, positive in padded_rows(ends, score, relevant.astype(np.int8), 1):
         stored = np.diff(ends)[labels]
         hits = np.count_nonzero(positive, axis=1)
         # Half of the losses with ties as losses, half of those with ties as wins.
         ordered, ties = sort_against(block, positive)
+        precisions[labels] = positions(ordered > 0, ties, positives[labels], S.shape[0])[2]
         lost = _pairs_lost(ordered > 0)
         lost += lost if ties is None else _pairs_lost(sort_against(block, 1 - positive)[0] == 0)
         won = 2 * hits * (stored - hits) - lost
         other_hits = positives[labels] - hits
         other_negatives = S.shape[0] - stored - other_hits
         wins[labels] = won + 2 * hits * other_negatives + other_hits * other_negatives
-    return wins
+    return wins, precisions
 
 
 def _pairs_lost(positive: NDArray[np.bool_]) -> NDArray[np.int64]:
@@ -240,24 +380,20 @@ def _pairs_lost(positive: NDArray[np.bool_]) -> NDArray[np.int64]:
     return places - hits * (hits + 1) // 2
 
 
-def _half_wins_in_parts(
+def _sums_in_parts(
     values: NDArray[Any], positive: LabelMatrix, positives: int, negatives: int
-) -> int:
-    """Half wins of the positives, keeping the smaller class and a part of the other sorted."""
+) -> tuple[int, float]:
+    """Half wins of the positives and their precisions, with a part of the negatives at a time."""
     n = len(values)
     width = values.size // max(1, n)
     parts = row_blocks(n, width, max(_PART, -(-n // 4) * width))
-    keep = positives <= negatives
-    kept = np.empty(min(positives, negatives), dtype=values.dtype)
-    filled = 0
-    for rows in parts:
-        some = values[rows][dense(positive[rows]).view(bool) == keep]
-        kept[filled : filled + len(some)] = some
-        filled += len(some)
+    some = (values[rows][dense(positive[rows]).view(bool)] for rows in parts)
+    kept = np.concatenate([values[:0].ravel(), *some])
     kept.sort()
-    won = 0
+    won, below = 0, np.zeros(positives, dtype=np.int64)
     for rows in parts:
-        others = values[rows][dense(positive[rows]).view(bool) != keep]
+        others = values[rows][~dense(positive[rows]).view(bool)]
         others.sort()
         won += half_wins_over(kept, others)
-    return won if keep else 2 * positives * negatives - won
+        below += others.searchsorted(kept, "left")
+    return won, _precisions(kept, negatives - below)

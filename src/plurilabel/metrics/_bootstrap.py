@@ -17,7 +17,7 @@ from sklearn.utils import check_random_state
 from plurilabel._core.base import LabelMatrix
 from plurilabel._core.blocks import dense, row_blocks
 from plurilabel._core.unknown import UnknownLabels
-from plurilabel.metrics._auc import stored_by_label
+from plurilabel.metrics._auc import Areas, ratio_or_nan, stored_by_label
 from plurilabel.metrics._counts import confusion
 from plurilabel.metrics._inputs import ScoreMatrix, Terms, blocks, split_known
 from plurilabel.metrics._registry import Measure
@@ -50,14 +50,15 @@ def samples_of(
         for w in W:
             w[:] = np.bincount(rng.randint(0, n, n), minlength=n)
         counts: Any = None if Z is None else _weighted_confusion(W, Y, Z)
+        areas: Any = None if S is None else [_areas(W, some) for some in columns]
         for measure in measures:
             if measure.name in terms:
                 total, weight = terms[measure.name]
-                values = _ratio_or_nan(_product(W, total), _product(W, weight))
+                values = ratio_or_nan(_product(W, total), _product(W, weight))
             elif measure.kind == "labels":
                 values = _label_based(measure, *counts)
             else:
-                values = _auc(measure, W, *columns)
+                values = areas[measure.average == "micro"].mean(measure)
             sampled[measure.name].append(values)
     return {name: np.concatenate(values) for name, values in sampled.items()}
 
@@ -75,10 +76,6 @@ def _product(A: FloatArray, B: FloatArray) -> FloatArray:
     # All entries are finite, but some BLAS raise flags of their own (numpy issue 28687).
     with np.errstate(all="ignore"):
         return A @ B
-
-
-def _ratio_or_nan(top: NDArray[Any], bottom: NDArray[Any]) -> FloatArray:
-    return np.divide(top, bottom, out=np.full(np.shape(top), np.nan), where=bottom > 0)
 
 
 def _weighted_confusion(W: FloatArray, Y: Any, Z: Any) -> tuple[Any, Any]:
@@ -100,7 +97,7 @@ def _label_based(measure: Measure, counts: tuple[FloatArray, ...], known: Any) -
     if np.ndim(known) == 0:
         return values.mean(axis=1)
     # without the labels that no instance of the sample knows
-    return _ratio_or_nan(np.where(known > 0, values, 0.0).sum(axis=1), (known > 0).sum(axis=1))
+    return ratio_or_nan(np.where(known > 0, values, 0.0).sum(axis=1), (known > 0).sum(axis=1))
 
 
 def _weighted_counts(W: FloatArray, Y: LabelMatrix, Z: LabelMatrix) -> list[FloatArray]:
@@ -115,52 +112,50 @@ def _weighted_counts(W: FloatArray, Y: LabelMatrix, Z: LabelMatrix) -> list[Floa
     return counts
 
 
-def _auc(measure: Measure, W: FloatArray, columns: Any, pooled: Any) -> FloatArray:
-    """AUC of all entries, or the mean over labels that have one, for each sample."""
-    if measure.average == "micro":
-        return pooled.auc(W)
-    auc = np.stack([column.auc(W) for column in columns], axis=1)
-    defined = ~np.isnan(auc)
-    return _ratio_or_nan(np.where(defined, auc, 0).sum(axis=1), defined.sum(axis=1))
+def _areas(W: FloatArray, columns: Sequence[_Column]) -> Areas:
+    """Areas of each column, for each sample: (b, q)."""
+    return Areas(*(np.stack(of, axis=1) for of in zip(*(column.areas(W) for column in columns))))
 
 
 class _Column:
-    """Entries of which the AUC is computed, each with its instance.
+    """Entries whose areas are computed, each with its instance.
 
-    The negatives are in ascending order of their scores; ``lower`` and ``upper`` are, for each
-    positive, the numbers of negatives below it and not above it. ``unscored`` are the instances of
-    the positives without a score, below all others. ``n_labels`` is the number of labels of an
-    instance, scored or not; None if all entries are scored. Entries with a soft label p are a
-    positive of weight p and a negative of weight 1 - p, which form no pair.
+    Positives and negatives are in ascending order of their scores; ``lower`` and ``upper`` are,
+    for each positive, the numbers of negatives below it and not above it, ``worse`` the number of
+    positives below it. ``unscored`` are the instances of the positives without a score, below all
+    others. ``n_labels`` is the number of labels of an instance, scored or not; None if all entries
+    are scored. Entries with a soft label p are a positive of weight p and a negative of weight
+    1 - p, which form no pair.
     """
 
     def __init__(
         self, row: Array, score: Array, p: Array, unscored: Array, n_labels: int | None
     ) -> None:
         low, high = np.flatnonzero(p < 1), np.flatnonzero(p > 0)
-        low = low[np.argsort(score[low], kind="stable")]
+        low, high = (at[np.argsort(score[at], kind="stable")] for at in (low, high))
         self.negative, self.positive = row[low], row[high]
         self.soft: Any = None
         if p.dtype.kind == "f":
             self.soft = 1 - p[low], p[high], row, p * (1 - p)
-        self.lower, self.upper = (
-            score[low].searchsorted(score[high], side) for side in ("left", "right")
-        )
+        below, above = score[low], score[high]
+        self.worse = above.searchsorted(above, "left")
+        self.lower, self.upper = (below.searchsorted(above, side) for side in ("left", "right"))
         self.unscored, self.n_labels = unscored, n_labels
 
-    def auc(self, W: FloatArray) -> FloatArray:
-        """Weighted AUC, for each sample."""
+    def areas(self, W: FloatArray) -> Areas:
+        """Weighted areas, for each sample."""
         entries = len(self.negative) + len(self.positive) + 1
-        return np.concatenate([self._auc(W[b]) for b in row_blocks(len(W), entries, _WEIGHTS)])
+        parts = [self._areas(W[b]) for b in row_blocks(len(W), entries, _WEIGHTS)]
+        return Areas(*map(np.concatenate, zip(*parts)))
 
-    def _auc(self, W: FloatArray) -> FloatArray:
-        below = np.zeros((len(W), len(self.negative) + 1))
+    def _areas(self, W: FloatArray) -> Areas:
         w0, w = W[:, self.negative], W[:, self.positive]
         own: Any = 0.0  # what entries would win over themselves
+        surely: Any = 0.0  # what a positive adds to the labels found down to it
         if self.soft is not None:
             absent, present, row, both = self.soft
-            w0, w, own = w0 * absent, w * present, _product(W[:, row], both)
-        np.cumsum(w0, axis=1, out=below[:, 1:])
+            w0, w, own, surely = w0 * absent, w * present, _product(W[:, row], both), 1 - present
+        below, found = _sums_below(w0), _sums_below(w)
         half_wins = np.einsum("ij,ij->i", w, below[:, self.lower] + below[:, self.upper])
         scored, unscored = w.sum(axis=1), W[:, self.unscored].sum(axis=1)
         positives = scored + unscored
@@ -168,11 +163,24 @@ class _Column:
         if self.n_labels is not None:
             negatives = self.n_labels * W.sum(axis=1) - positives
         half_wins += (2 * scored + unscored) * (negatives - below[:, -1])
+        found = scored[:, None] - found[:, self.worse]
+        rank = found + below[:, -1:] - below[:, self.lower]
+        # NaN for positives that are not in the sample
+        total = np.nansum(w * ratio_or_nan(found + surely, rank), axis=1)
+        total += unscored * np.nan_to_num(ratio_or_nan(positives, positives + negatives))
         pairs = positives * negatives - own
-        return _ratio_or_nan(half_wins - own, 2 * np.where(pairs > 1e-12, pairs, 0))
+        auc = ratio_or_nan(half_wins - own, 2 * np.where(pairs > 1e-12, pairs, 0))
+        return Areas(auc, ratio_or_nan(total, positives), positives)
 
 
-def _columns_of(Y: LabelMatrix, S: ScoreMatrix) -> tuple[list[_Column], _Column]:
+def _sums_below(W: FloatArray) -> FloatArray:
+    """Sums of the first 0, 1, 2, ... columns."""
+    sums = np.zeros((len(W), W.shape[1] + 1))
+    np.cumsum(W, axis=1, out=sums[:, 1:])
+    return sums
+
+
+def _columns_of(Y: LabelMatrix, S: ScoreMatrix) -> tuple[list[_Column], list[_Column]]:
     """The column of each label, and all entries of the matrix as one column."""
     # Unknown labels have no entries; with sparse scores there are none.
     n_labels: tuple[int | None, int | None]
@@ -192,4 +200,4 @@ def _columns_of(Y: LabelMatrix, S: ScoreMatrix) -> tuple[list[_Column], _Column]
     parts = [np.split(entry, ends[1:-1]) for entry in (row, score, relevant)]
     parts.append(np.split(unscored.indices, unscored.indptr[1:-1]))
     columns = [_Column(r, s, y, u, n_labels[0]) for r, s, y, u in zip(*parts)]
-    return columns, _Column(row, score, relevant, unscored.indices, n_labels[1])
+    return columns, [_Column(row, score, relevant, unscored.indices, n_labels[1])]

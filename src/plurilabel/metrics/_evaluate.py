@@ -16,7 +16,7 @@ from plurilabel._core.html import html_table
 from plurilabel._core.names import ALIASES
 from plurilabel._core.scores import check_count
 from plurilabel._core.words import aligned, counted
-from plurilabel.metrics._auc import auc_of, label_auc
+from plurilabel.metrics._auc import Curves, label_areas
 from plurilabel.metrics._bootstrap import percentiles, samples_of
 from plurilabel.metrics._counts import COUNT_MEASURES, SetCounts, count_sets, value_of_counts
 from plurilabel.metrics._inputs import (
@@ -183,18 +183,24 @@ def evaluate(
     >>> evaluate(Y_true, scores, labels=scores > 0.5)["hamming_loss"]
     0.11...
     >>> evaluate(Y_true, scores, top=(1,))
-    measure               value
-    one_error            0.3333
-    coverage             0.6667
-    coverage_normalized  0.2222
-    ranking_loss         0.1667
-    is_error             0.3333
-    average_precision    0.8333
-    macro_auc            0.8333
-    micro_auc            0.8750
-    precision@1          0.6667
-    recall@1             0.5000
-    ndcg@1               0.6667
+    measure                      value
+    one_error                   0.3333
+    coverage                    0.6667
+    coverage_normalized         0.2222
+    ranking_loss                0.1667
+    is_error                    0.3333
+    average_precision           0.8333
+    r_precision                 0.6667
+    ndcg                        0.8770
+    macro_auc                   0.8333
+    macro_average_precision     0.8333
+    micro_auc                   0.8750
+    micro_average_precision     0.8929
+    weighted_average_precision  0.8750
+    precision@1                 0.6667
+    recall@1                    0.5000
+    r_precision@1               0.6667
+    ndcg@1                      0.6667
     """
     if bootstrap is not None:
         check_count(bootstrap, "bootstrap")
@@ -222,6 +228,7 @@ class _Given(NamedTuple):
     S: ScoreMatrix | None
     counts: SetCounts | None
     ranking: Ranking | None
+    curves: Curves
     measures: list[Measure]
 
     def terms(self, measure: Measure) -> Terms:
@@ -233,7 +240,7 @@ class _Given(NamedTuple):
         if measure.average == "instances":
             return mean_of_defined(*self.terms(measure))
         if measure.kind == "scores":
-            return auc_of(measure.average, self.Y, self.S)
+            return self.curves.area(measure)
         assert self.counts is not None
         return value_of_counts(measure, self.counts)
 
@@ -261,7 +268,7 @@ def checked_inputs(
         ks = [k for k in ks if k <= S.shape[1]]
         ranking = rank(Y, S, max([1, *ks]), worth_of(propensities, S.shape[1]))
     measures = usual_measures(ks, kinds=kinds, propensities=propensities is not None)
-    return _Given(Y, Z, S, counts, ranking, measures)
+    return _Given(Y, Z, S, counts, ranking, Curves(Y, S), measures)
 
 
 def _count_without_labels(Y: LabelMatrix) -> int:
@@ -278,7 +285,7 @@ def _note(n: int, without: int, n_unknown: int) -> str:
         has, counts = ("has", "it counts") if without == 1 else ("have", "they count")
         lines.append(
             f"{without:,} of {counted(n, 'instance')} {has} no labels: {counts} in hamming_loss, "
-            "subset_accuracy, macro_* and micro_* only"
+            "subset_accuracy, macro_*, micro_* and weighted_* only"
         )
     if n_unknown:
         lines.append(f"{counted(n_unknown, 'label')} not known and left out")
@@ -291,7 +298,7 @@ class MeasureSums:
 
     Sums of different rows are added with ``+``, in any order; :meth:`evaluation` computes the
     measures of all rows. Macro and micro measures are exactly those of ``evaluate``, means over
-    instances up to rounding. AUC compares rows with each other and has no sums.
+    instances up to rounding. Areas under curves compare rows with each other and have no sums.
 
     Attributes
     ----------
@@ -360,7 +367,7 @@ class MeasureSums:
         )
 
     def evaluation(self, areas: Mapping[str, float] = {}) -> Evaluation:
-        """Compute the measures of all rows; ``areas`` may add values of macro and micro AUC."""
+        """Compute the measures of all rows; ``areas`` may add the areas under curves."""
         if self._is_labels:
             refuse_labels(np.array([0, 1]))
         values = {}
@@ -472,7 +479,7 @@ def per_label(
     if scores is not None:
         Y, S = check_scored(Y_true, scores)
         columns.setdefault("positives", split_known(Y)[0].sum(axis=0))
-        columns["auc"] = label_auc(Y, S)
+        columns["auc"] = label_areas(Y, S).auc
     names = label_names if label_names is not None else column_names(Y_true)
     return PerLabel(columns, names_or_default(names, Y.shape[1]))
 

@@ -81,6 +81,9 @@ class Ranking:
     last: NDArray[np.int64]  # 0-based position of the relevant label ranked last
     wrong: NDArray[np.float64]  # pairs with the relevant label not strictly above
     precisions: NDArray[np.float64]  # sum over relevant labels of the precision at their rank
+    early: NDArray[np.float64]  # relevant labels among the first ``size``
+    gains: NDArray[np.float64]  # sum over relevant labels of 1 / log2(1 + their place)
+    ideal: NDArray[np.float64]  # the same for a perfect ranking
     hit: NDArray[np.bool_]  # (n, K), whether each of the first K labels is relevant
     gain: Any = None  # (n, K), worth of each of the first K labels; None without propensities
     best: Any = None  # (n, K), that of the best possible list
@@ -123,14 +126,18 @@ def rank(Y: LabelMatrix, S: ScoreMatrix, n_top: int, worth: Worth) -> Ranking:
     size = Y.sum(axis=1, dtype=np.int64)
     last = np.zeros(n, dtype=np.int64)
     top = np.zeros((n, n_top), dtype=np.int8 if worth.grade_of is None else np.int32)
-    wrong, precisions = np.zeros(n), np.zeros(n)
+    wrong, precisions, early, gains = np.zeros((4, n))
+    gain_to = np.append(0.0, np.cumsum(1 / np.log2(np.arange(2, q + 2))))  # of the first places
     for rows, values, grade in _parts(Y, S, n_top, worth.grade_of):
         grade, end = sort_against(values, grade)
         top[rows] = grade[:, :n_top]
-        last[rows], wrong[rows], precisions[rows] = _positions(grade > 0, end, size[rows], q)
+        relevant = grade > 0
+        last[rows], wrong[rows], precisions[rows] = positions(relevant, end, size[rows], q)
+        early[rows], gains[rows] = _places(relevant, size[rows], gain_to)
     gain, best = _gains(Y, top, worth)
     q = q if known is None else known
-    return Ranking(q, size, last, wrong, precisions, top > 0, gain, best)
+    ideal = gain_to[size]
+    return Ranking(q, size, last, wrong, precisions, early, gains, ideal, top > 0, gain, best)
 
 
 def _gains(Y: LabelMatrix, top: Array, worth: Worth) -> tuple[Any, Any]:
@@ -170,7 +177,7 @@ def sort_against(values: Array, grade: Array) -> tuple[Array, Array | None]:
     return key - start_of_tie, end
 
 
-def _positions(relevant: Array, end: Array | None, size: Array, q: int) -> Part:
+def positions(relevant: Array, end: Array | None, size: Array, q: int) -> Part:
     """Last position, wrong pairs and sum of precisions, from the sorted relevance (b, w)."""
     b, w = relevant.shape
     at = np.flatnonzero(relevant)  # the relevant labels that have a score, row after row
@@ -196,6 +203,18 @@ def _positions(relevant: Array, end: Array | None, size: Array, q: int) -> Part:
     missing = size - ranked
     last = np.where(missing > 0, q - 1, last)
     return last, wrong + missing * (q - size), precisions + missing * size / q
+
+
+def _places(relevant: Array, size: Array, gain_to: Array) -> tuple[Array, Array]:
+    """Relevant labels among the first ``size``, and the sum of the gains of all."""
+    b, w = relevant.shape
+    row, place = np.divmod(np.flatnonzero(relevant), w)
+    early = np.bincount(row[place < size[row]], minlength=b)
+    gains = np.bincount(row, weights=np.diff(gain_to)[place], minlength=b)
+    # relevant labels without a score have the last places
+    q = len(gain_to) - 1
+    others = q - size + np.bincount(row, minlength=b)  # places before them
+    return early + np.maximum(size - others, 0), gains + gain_to[q] - gain_to[others]
 
 
 def _parts(Y: LabelMatrix, S: ScoreMatrix, n_top: int, grade_of: Array | None) -> Iterator[Part]:

@@ -24,8 +24,9 @@ from plurilabel.metrics._rank import value_of_ranking
 from plurilabel.metrics._registry import measure
 
 __all__ = [
-    "average_precision", "coverage", "coverage_normalized", "is_error", "ndcg_at_k", "one_error",
-    "precision_at_k", "propensities", "ps_ndcg_at_k", "psp_at_k", "ranking_loss", "recall_at_k",
+    "average_precision", "coverage", "coverage_normalized", "is_error", "ndcg", "ndcg_at_k",
+    "one_error", "precision_at_k", "propensities", "ps_ndcg_at_k", "psp_at_k", "r_precision",
+    "r_precision_at_k", "ranking_loss", "recall_at_k",
 ]  # fmt: skip
 
 
@@ -166,6 +167,47 @@ def average_precision(Y_true: ArrayLike, scores: ArrayLike) -> float:
     return value_of_ranking(average_precision, Y_true, scores)
 
 
+@measure("scores", lambda r: (r.early / np.maximum(r.size, 1), r.labelled), title="R-precision")
+def r_precision(Y_true: ArrayLike, scores: ArrayLike) -> float:
+    """Mean precision of the first |Y| labels, as many as are relevant; 1 is best.
+
+    There precision and recall are equal. In a tie the irrelevant labels come first; trec_eval,
+    otherwise equal, orders ties by name. An instance without relevant labels is left out. NaN if
+    no other is left.
+
+    Parameters
+    ----------
+    Y_true, scores : as in :func:`one_error`
+
+    Examples
+    --------
+    >>> from plurilabel.metrics import r_precision
+    >>> r_precision([[1, 0, 1], [0, 1, 0]], [[0.9, 0.5, 0.1], [0.1, 0.7, 0.2]])
+    0.75
+    """
+    return value_of_ranking(r_precision, Y_true, scores)
+
+
+@measure("scores", lambda r: (r.gains / np.where(r.size > 0, r.ideal, 1.0), r.labelled))
+def ndcg(Y_true: ArrayLike, scores: ArrayLike) -> float:
+    """:func:`ndcg_at_k` of the whole ranking, without a cut; 1 is best.
+
+    Without ties, equal to scikit-learn's ``ndcg_score`` on the instances with relevant labels. In
+    a tie the irrelevant labels come first; scikit-learn and torchmetrics average over ties.
+
+    Parameters
+    ----------
+    Y_true, scores : as in :func:`one_error`
+
+    Examples
+    --------
+    >>> from plurilabel.metrics import ndcg
+    >>> round(ndcg([[1, 0, 1], [0, 1, 0]], [[0.9, 0.5, 0.1], [0.1, 0.7, 0.2]]), 4)
+    0.9599
+    """
+    return value_of_ranking(ndcg, Y_true, scores)
+
+
 @measure("scores", lambda r, k: (r.hits(k) / k, r.labelled))
 def precision_at_k(Y_true: ArrayLike, scores: ArrayLike, k: int = 5) -> float:
     """Mean share of the first k labels that are relevant; larger is better.
@@ -205,6 +247,32 @@ def recall_at_k(Y_true: ArrayLike, scores: ArrayLike, k: int = 5) -> float:
     0.75
     """
     return value_of_ranking(recall_at_k, Y_true, scores, k=k)
+
+
+@measure("scores", lambda r, k: (r.hits(k) / np.clip(r.size, 1, k), r.labelled), title="RP@k")
+def r_precision_at_k(Y_true: ArrayLike, scores: ArrayLike, k: int = 5) -> float:
+    """Mean share of the hits that the first k labels could have; 1 is best.
+
+    The divisor is min(k, |Y|), so that, unlike :func:`precision_at_k`, an instance with fewer than
+    k relevant labels can reach 1 (RP@k of Chalkidis et al., 2019). An instance without relevant
+    labels is left out. NaN if no instance has a relevant label.
+
+    Parameters
+    ----------
+    Y_true, scores, k : as in :func:`precision_at_k`
+
+    References
+    ----------
+    I. Chalkidis, M. Fergadiotis, P. Malakasiotis, I. Androutsopoulos. Large-scale multi-label text
+    classification on EU legislation. ACL 2019.
+
+    Examples
+    --------
+    >>> from plurilabel.metrics import r_precision_at_k
+    >>> r_precision_at_k([[1, 0, 1], [0, 1, 0]], [[0.9, 0.5, 0.1], [0.1, 0.7, 0.2]], k=2)
+    0.75
+    """
+    return value_of_ranking(r_precision_at_k, Y_true, scores, k=k)
 
 
 @measure("scores", lambda r, k: (r.discounted(r.hit, k), r.labelled))

@@ -21,7 +21,7 @@ from plurilabel._core.names import check_measure
 from plurilabel._core.scores import label_scores
 
 Kind: TypeAlias = Literal["labels", "scores"]
-Average: TypeAlias = Literal["instances", "macro", "micro"]
+Average: TypeAlias = Literal["instances", "macro", "micro", "weighted"]
 Family: TypeAlias = Literal["label sets, by instance", "label sets, by label", "rankings"]
 Function = TypeVar("Function", bound=Callable[..., float])
 
@@ -35,13 +35,14 @@ class Measure:
     name : str
     kind : {"labels", "scores"}
         What the function takes besides the true labels: label sets or, for rankings, scores.
-    average : {"instances", "macro", "micro"}
-        Whether it is a mean over instances, a mean over labels, or over all labels together.
+    average : {"instances", "macro", "micro", "weighted"}
+        Whether it is a mean over instances, a mean over labels, over all labels together, or a
+        mean over labels weighted by how many instances have them.
     terms : callable or None
         For ``"instances"``, ``terms(counts)`` or ``terms(ranking)`` returns what each instance
         adds to the numerator and to the denominator. For ``"macro"`` and ``"micro"``,
-        ``terms(tp, fp, fn, tn)`` returns the measure of these counts. None for AUC, which compares
-        instances with each other and does not add up.
+        ``terms(tp, fp, fn, tn)`` returns the measure of these counts. None for areas under
+        curves, which compare instances with each other and do not add up.
     greater_is_better : bool
     function : callable
         ``function(Y_true, labels or scores)``.
@@ -222,7 +223,7 @@ def check_measures(
     >>> check_measures(["f1", "precision@3"])
     ['f1', 'precision@3']
     >>> len(check_measures(None))
-    31
+    39
     """
     if measures is None:
         return [one.name for one in usual_measures()]

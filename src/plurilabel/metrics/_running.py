@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 from plurilabel._core.blocks import is_missing
 from plurilabel._core.limits import check_size
 from plurilabel._core.scores import check_count
-from plurilabel.metrics._auc import label_auc, mean_auc, pooled_auc
+from plurilabel.metrics._auc import Areas, label_areas, pooled_areas, ratio_or_nan
 from plurilabel.metrics._counts import count_sets
 from plurilabel.metrics._evaluate import Evaluation
 from plurilabel.metrics._rank import Ranking, rank, worth_of
-from plurilabel.metrics._registry import Average, check_measures, get_measure
+from plurilabel.metrics._registry import check_measures, get_measure
 
 Kind: TypeAlias = Literal["overall", "window", "fading"]
 Array: TypeAlias = NDArray[Any]
@@ -68,9 +68,9 @@ class RunningMeasures:
     in macro means if it is known in some row (of the window).
 
     Without unknown labels, ``overall`` and ``window`` are equal to the functions of the measures
-    on the same rows, except for AUC, which compares rows with each other. Over a window it is
-    exact and computed when it is read; overall and with fading, scores are rounded to 1/256
-    (beyond 0 and 1, more coarsely), so that memory stays bounded.
+    on the same rows, except for areas under curves, which compare rows with each other. Over a
+    window they are exact and computed when they are read; overall and with fading, scores are
+    rounded to 1/256 (beyond 0 and 1, more coarsely), so that memory stays bounded.
 
     Examples
     --------
@@ -101,12 +101,12 @@ class RunningMeasures:
         self._column: dict[Hashable, int] = {}
         self._waiting: list[_Row] = []
         self._measures = [get_measure(name) for name in self.measures]
-        with_auc = any(one.terms is None for one in self._measures)
-        self._sums: dict[Kind, _Faded | _Window] = {"overall": _Faded(1.0, with_auc)}
+        with_areas = any(one.terms is None for one in self._measures)
+        self._sums: dict[Kind, _Faded | _Window] = {"overall": _Faded(1.0, with_areas)}
         if window is not None:
-            self._sums["window"] = _Window(int(window), with_auc)
+            self._sums["window"] = _Window(int(window), with_areas)
         if fading is not None:
-            self._sums["fading"] = _Faded(float(fading), with_auc)
+            self._sums["fading"] = _Faded(float(fading), with_areas)
 
     @property
     def labels(self) -> list[Hashable]:
@@ -163,12 +163,12 @@ class RunningMeasures:
 
     def _values(self, sums: _Faded | _Window) -> Evaluation:
         counts = sums.counts[:, sums.counts.sum(axis=0) > 0]  # of labels that are known
-        auc = sums.auc() if any(one.terms is None for one in self._measures) else {}
+        areas = sums.areas() if any(one.terms is None for one in self._measures) else ()
         values = {}
         for i, measure in enumerate(self._measures):
             value = float("nan")
             if measure.terms is None:
-                value = auc[measure.average]
+                value = float(areas[measure.average == "micro"].mean(measure))
             elif measure.average != "instances":
                 if counts.size:
                     tn, fp, fn, tp = counts if measure.average == "macro" else counts.sum(axis=1)
@@ -262,12 +262,12 @@ def _widened(array: Array, q: int, fill: float = 0) -> Array:
 class _Faded:
     """Sums in which the weight of a row shrinks by a factor with each further row."""
 
-    def __init__(self, factor: float, with_auc: bool) -> None:
+    def __init__(self, factor: float, with_areas: bool) -> None:
         self.factor, self.n_rows = factor, 0
         self.terms: Array = np.zeros((0, 2))
         self.counts = np.zeros((4, 0))
-        # (absent or present, label, bin), for the AUC
-        self.bins = np.zeros((2, 0, 3 * _BINS)) if with_auc else None
+        # (absent or present, label, bin)
+        self.bins = np.zeros((2, 0, 3 * _BINS)) if with_areas else None
 
     def add(self, block: _Block) -> None:
         b, q = block.outcomes.shape
@@ -287,11 +287,10 @@ class _Faded:
             np.add.at(self.bins, at, weights[row])
         self.n_rows += b
 
-    def auc(self) -> dict[Average, float]:
-        """AUC of the binned scores."""
+    def areas(self) -> tuple[Areas, Areas]:
+        """Areas of each label, and of all together, by the binned scores."""
         assert self.bins is not None
-        pooled = float(_binned_auc(self.bins.sum(axis=1, keepdims=True))[0])
-        return {"macro": mean_auc(_binned_auc(self.bins)), "micro": pooled}
+        return _binned_areas(self.bins), _binned_areas(self.bins.sum(axis=1, keepdims=True))
 
 
 def _bin(scores: Array) -> NDArray[np.intp]:
@@ -302,19 +301,21 @@ def _bin(scores: Array) -> NDArray[np.intp]:
     return np.clip(found, 0, 3 * _BINS - 1)
 
 
-def _binned_auc(bins: Array) -> Array:
+def _binned_areas(bins: Array) -> Areas:
     absent, present = bins  # (q, bins)
     below = np.cumsum(absent, axis=1) - absent / 2
-    pairs = absent.sum(axis=1) * present.sum(axis=1)
-    wins = (present * below).sum(axis=1)
-    return np.divide(wins, pairs, out=np.full(len(pairs), np.nan), where=pairs > 0)
+    positives = present.sum(axis=1)
+    auc = ratio_or_nan((present * below).sum(axis=1), absent.sum(axis=1) * positives)
+    found, above = (np.cumsum(of[:, ::-1], axis=1)[:, ::-1] for of in (present, absent + present))
+    precision = (present * np.nan_to_num(ratio_or_nan(found, above))).sum(axis=1)
+    return Areas(auc, ratio_or_nan(precision, positives), positives)
 
 
 class _Window:
     """Sums over the last rows, which are kept in a ring."""
 
-    def __init__(self, size: int, with_auc: bool) -> None:
-        self.size, self.with_auc, self.n_rows = size, with_auc, 0
+    def __init__(self, size: int, with_areas: bool) -> None:
+        self.size, self.with_areas, self.n_rows = size, with_areas, 0
         self.terms: Array = np.zeros((0, 2))
         self.counts = np.zeros((4, 0), dtype=np.int64)
         self.ring = _Block(np.zeros((0, 0, 2)), np.zeros((size, 0), np.uint8), np.zeros((size, 0)))
@@ -322,11 +323,11 @@ class _Window:
     def add(self, block: _Block) -> None:
         b, q = block.outcomes.shape
         if q > self.ring.outcomes.shape[1]:
-            memory = self.size * float(q * (9 if self.with_auc else 1) + block.terms[0].nbytes)
+            memory = self.size * float(q * (9 if self.with_areas else 1) + block.terms[0].nbytes)
             sizes = f"{self.size:,} rows of {q:,} labels"
             check_size("the window", sizes, memory=memory, instead="a smaller window")
             outcomes, scores = _widened(self.ring.outcomes, q), self.ring.scores
-            if self.with_auc:
+            if self.with_areas:
                 scores = _widened(scores, q, fill=np.nan)
             self.ring = self.ring._replace(outcomes=outcomes, scores=scores)
             self.counts = _widened(self.counts, q)
@@ -340,7 +341,7 @@ class _Window:
             old = self.ring.outcomes[at] == outcome
             count += (new.outcomes == outcome).sum(axis=0) - old.sum(axis=0)
         self.ring.terms[at], self.ring.outcomes[at] = new.terms, new.outcomes
-        if self.with_auc:
+        if self.with_areas:
             self.ring.scores[at] = new.scores
         if (self.n_rows + b) // self.size > self.n_rows // self.size:
             # once a round, so that rounding errors cannot add up
@@ -348,16 +349,16 @@ class _Window:
         self.terms[self.terms[:, 1] < 1e-9] = 0
         self.n_rows += b
 
-    def auc(self) -> dict[Average, float]:
-        """AUC of the rows in the window."""
+    def areas(self) -> tuple[Areas, Areas]:
+        """Areas of each label, and of all together, for the rows in the window."""
         n = min(self.n_rows, self.size)
         S = self.ring.scores[:n]
         Y, known = _IS_PRESENT[self.ring.outcomes[:n]].astype(np.int8), ~np.isnan(S)
         if not known.any():
-            return {"macro": float("nan"), "micro": float("nan")}
+            none = Areas(*np.full((3, 1), np.nan))
+            return none, none
         if known.all():
-            return {"macro": mean_auc(label_auc(Y, S)), "micro": pooled_auc(Y, S)}
-        columns = [(Y[k, j, None], S[k, j, None]) for j, k in enumerate(known.T) if k.any()]
-        by_label = np.concatenate([label_auc(*column) for column in columns])
-        pooled = pooled_auc(Y[known][:, None], S[known][:, None])
-        return {"macro": mean_auc(by_label), "micro": pooled}
+            return label_areas(Y, S), pooled_areas(Y, S)
+        columns = [label_areas(Y[k, j, None], S[k, j, None]) for j, k in enumerate(known.T)]
+        by_label = Areas(*map(np.concatenate, zip(*columns)))
+        return by_label, pooled_areas(Y[known][:, None], S[known][:, None])

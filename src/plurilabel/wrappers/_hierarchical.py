@@ -33,9 +33,10 @@ class HierarchicalClassifier(OpenWrapper, ProbabilisticClassifier, ScoringClassi
     ----------
     estimator : classifier
         With ``predict_proba`` or ``decision_function``, for label matrices.
-    parents : mapping, pairs or data frame, default=None
-        The parent of each label, or a list of several, by name or number; see
-        :class:`Hierarchy`. None: names are paths, ``sports/football`` is below ``sports``.
+    parents : Hierarchy, mapping, pairs or data frame, default=None
+        A hierarchy, such as that of a :class:`~plurilabel.datasets.Dataset`; or the parent of each
+        label, or a list of several, by name or number; see :class:`Hierarchy`. None: taken from
+        the names of the labels, ``sports/football`` is below ``sports``.
     sep : str, default="/"
         Separator of the parts of a name, if ``parents`` is None.
     method : {"isotonic", "max", "min"}, default="isotonic"
@@ -61,7 +62,7 @@ class HierarchicalClassifier(OpenWrapper, ProbabilisticClassifier, ScoringClassi
     The alternative, products P(child) = P(child | parent) P(parent), needs models trained on the
     instances of the parent only, and multiplies the errors of all levels.
 
-    The default, "isotonic", favours neither side; :doc:`/guides/hierarchies` compares the methods.
+    The default, "isotonic", favors neither side; :doc:`/guides/hierarchies` compares the methods.
 
     References
     ----------
@@ -88,7 +89,7 @@ class HierarchicalClassifier(OpenWrapper, ProbabilisticClassifier, ScoringClassi
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **OpenWrapper._parameter_constraints,
-        "parents": [Mapping, "array-like", None],
+        "parents": [Hierarchy, Mapping, "array-like", None],
         "sep": [str],
         "method": [StrOptions(set(METHODS))],
     }
@@ -129,7 +130,7 @@ class HierarchicalClassifier(OpenWrapper, ProbabilisticClassifier, ScoringClassi
     def _fit(self, X: Any, Y: LabelMatrix, **params: Any) -> None:
         if self.single_output_:
             raise ValueError("y must be a label matrix, got a 1-D y with one class per instance")
-        hierarchy = Hierarchy(list(self.label_names_), self.parents, sep=self.sep)
+        hierarchy = Hierarchy.of(self.label_names_, self.parents, sep=self.sep)
         self.edges_, self.method_ = hierarchy.edges, self.method
         closed = hierarchy.close(Y)
         self.n_completed_ = int(((closed - Y).sum(axis=1) > 0).sum())
@@ -139,8 +140,7 @@ class HierarchicalClassifier(OpenWrapper, ProbabilisticClassifier, ScoringClassi
     def hierarchy_(self) -> Hierarchy:
         """The labels and what is above them."""
         check_is_fitted(self)
-        names = [str(name) for name in self.label_names_]
-        return Hierarchy(names, [(names[child], names[parent]) for child, parent in self.edges_])
+        return Hierarchy.from_edges(self.label_names_, self.edges_)
 
     def _scores(self, X: Any) -> NDArray[np.float64]:
         return self.hierarchy_.consistent(super()._scores(X), self.method_)

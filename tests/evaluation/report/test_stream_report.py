@@ -27,7 +27,7 @@ def test_page(results, tmp_path):
     assert not re.search(r"(src|href)=\"?https?:", page)
     assert "drift at 200" in page and "rows per second" in page
     table = pd.read_csv(files["csv"])
-    assert table.shape == (3 * 3 * 12, 3 + 31 + 2)
+    assert table.shape == (3 * 3 * 12, 3 + 39 + 2)
     row = table[(table.learner == "shares") & (table.kind == "overall")].iloc[-1]
     assert row["hamming_loss"] == results.final("hamming_loss")["shares"]
 

@@ -14,6 +14,7 @@ from plurilabel._core.base import NumberedNames, default_feature_names, default_
 from plurilabel._core.blocks import dense
 from plurilabel._core.compat import import_extra, safe_indexing
 from plurilabel._core.data.bags import Bags
+from plurilabel._core.data.hierarchy import Hierarchy
 from plurilabel._core.html import html_table
 from plurilabel._core.unknown import UnknownLabels, known_part
 from plurilabel._core.words import check_unicode, shortened
@@ -42,8 +43,9 @@ class Dataset:
     train, test : ndarray of int, or None
         Row numbers of the published split, if there is one.
     name, citation : str
-    label_parents : tuple of int, or None
-        For labels in a hierarchy: the column of each label's parent, -1 for a root.
+    label_parents : tuple, or None
+        For labels in a hierarchy: the column of each label's parent, -1 for a root, or a tuple of
+        columns if there are several; see ``hierarchy``.
     tag_sep : str or None
         For labels that were tags in one cell of a table: what separated them.
     written : mapping of str to str
@@ -77,7 +79,7 @@ class Dataset:
     test: NDArray[np.intp] | None = None
     name: str = ""
     citation: str = ""
-    label_parents: tuple[int, ...] | None = None
+    label_parents: tuple[int | tuple[int, ...], ...] | None = None
     tag_sep: str | None = None
     written: Mapping[str, str] = field(default_factory=dict)
     kinds: Mapping[str, str] = field(default_factory=dict)
@@ -113,6 +115,16 @@ class Dataset:
     def has_bags(self) -> bool:
         """Whether X consists of bags of instances."""
         return isinstance(self.X, Bags) or self.X.ndim != 2
+
+    @property
+    def hierarchy(self) -> Hierarchy | None:
+        """The hierarchy of the labels, if there is one."""
+        if self.label_parents is None:
+            return None
+        above = [one if isinstance(one, tuple) else (one,) for one in self.label_parents]
+        edges = [(l, parent) for l, parents in enumerate(above) for parent in parents]
+        known = np.array(edges, dtype=np.intp).reshape(-1, 2)
+        return Hierarchy.from_edges(self.label_names, known[known[:, 1] >= 0])
 
     def __repr__(self) -> str:
         title = f"Dataset {self.name!r}" if self.name else "Dataset"

@@ -6,19 +6,23 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
 from numbers import Real
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
+from scipy.sparse.csgraph import connected_components
 
-from plurilabel._core.base import check_labels, check_scores
+from plurilabel._core.base import LabelMatrix, check_labels, check_scores
 from plurilabel._core.blocks import dense, is_missing, row_blocks
 from plurilabel._core.words import first_repeated, similar
 
 BLOCK = 2**22  # numbers in the largest temporary array
 
-SWEEPS = 1000  # at most, of the isotonic projection
+ROWS = 2**20  # rows times edges that the isotonic projection works on at a time
+
+SWEEPS = 1024
+"""The most sweeps of the isotonic projection; what they leave is smaller than can matter."""
 
 
 class Hierarchy:
@@ -83,25 +87,72 @@ class Hierarchy:
             raise ValueError(_no_parents(self.label_names, above, parents is None, sep))
         self.edges = np.array(sorted(set(edges)), dtype=np.intp)
 
+    @classmethod
+    def from_edges(cls, label_names: Iterable[str], edges: NDArray[np.intp]) -> Self:
+        """A hierarchy from edges without a cycle; there may be none."""
+        new = cls.__new__(cls)
+        new.label_names, new.edges = tuple(str(name) for name in label_names), edges
+        return new
+
+    @classmethod
+    def of(cls, label_names: Any, parents: Any, *, sep: str = "/") -> Self:
+        """A hierarchy of these labels; ``parents`` may be another one of as many labels."""
+        if not isinstance(parents, Hierarchy):
+            return cls(label_names, parents, sep=sep)
+        parents._check_width(len(label_names), "y")
+        return cls.from_edges(label_names, parents.edges)
+
+    # what is above what ------------------------------------------------------------------
+
+    @property
+    def parents(self) -> tuple[int | tuple[int, ...], ...]:
+        """The number of each label's parent, -1 for a root, or a tuple if there are several."""
+        above: list[list[int]] = [[] for _ in self.label_names]
+        for child, parent in self.edges.tolist():
+            above[child].append(parent)
+        return tuple(tuple(some) if len(some) > 1 else (*some, -1)[0] for some in above)
+
     @cached_property
-    def _levels(self) -> NDArray[np.intp]:
-        """The edges, those of higher labels first: a parent is settled before its children."""
+    def depth(self) -> NDArray[np.intp]:
+        """The number of labels on the longest way up from each label, shape (q,)."""
         depth = np.zeros(len(self.label_names), dtype=np.intp)
         child, parent = self.edges.T
         while True:
             deeper = depth.copy()
             np.maximum.at(deeper, child, depth[parent] + 1)
             if (deeper == depth).all():
-                return self.edges[np.lexsort((child, depth[child]))]
+                return depth
             depth = deeper
+
+    @cached_property
+    def levels(self) -> list[NDArray[np.intp]]:
+        """The edges by the depth of the child: all edges above a level come before it."""
+        level = self.depth[self.edges[:, 0]]
+        return [self.edges[level == d] for d in range(1, level.max(initial=0) + 1)]
+
+    @cached_property
+    def matchings(self) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+        """The children and parents of groups of edges; no two edges of one share a label."""
+        groups: list[list[int]] = []
+        taken: list[set[int]] = [set() for _ in self.label_names]
+        for e, (child, parent) in enumerate(self.edges.tolist()):
+            group = 0
+            while group in taken[child] or group in taken[parent]:
+                group += 1
+            taken[child].add(group)
+            taken[parent].add(group)
+            if group == len(groups):
+                groups.append([])
+            groups[group].append(e)
+        return [(self.edges[some, 0], self.edges[some, 1]) for some in groups]
 
     @cached_property
     def closure(self) -> sparse.csr_array:
         """A 0/1 matrix of shape (q, q); row l has l and all labels above it."""
         q = len(self.label_names)
         rows: list[NDArray[np.intp]] = [np.array([l], dtype=np.intp) for l in range(q)]
-        for child, parent in self._levels:  # whose own row is complete by now
-            rows[child] = np.union1d(rows[child], rows[parent])
+        for child, parent in np.concatenate([self.edges[:0], *self.levels]):
+            rows[child] = np.union1d(rows[child], rows[parent])  # the parent's row is complete
         ends = np.concatenate(([0], np.cumsum([len(row) for row in rows])))
         there = np.concatenate(rows)
         return sparse.csr_array((np.ones(len(there), dtype=np.int8), there, ends), shape=(q, q))
@@ -131,6 +182,11 @@ class Hierarchy:
             return counts
         return (np.asarray(checked.astype(np.int64) @ up) > 0).astype(np.int64)
 
+    def is_closed(self, Y: LabelMatrix) -> bool:
+        """Whether every label set contains the labels above its labels."""
+        checked = check_labels(Y)
+        return bool(self.close(checked).sum() == checked.sum(dtype=np.int64))
+
     def consistent(self, scores: ArrayLike, method: str = "isotonic") -> NDArray[np.float64]:
         """Change scores as little as possible so that no label scores above its parents.
 
@@ -146,12 +202,15 @@ class Hierarchy:
             raise ValueError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
         S = np.array(dense(check_scores(scores)), dtype=np.float64)
         self._check_width(S.shape[1], "scores")
-        child, parent = self._levels.T
+        child, parent = self.edges.T
         for rows in row_blocks(len(S), len(child), BLOCK):
             wrong = np.flatnonzero((S[rows][:, child] > S[rows][:, parent]).any(axis=1))
             if len(wrong):
                 at = wrong + rows.start
-                S[at] = METHODS[method](S[at], self._levels)
+                # label by label: the scores of a label are side by side in memory
+                by_label = np.ascontiguousarray(S[at].T)
+                METHODS[method](by_label, self)
+                S[at] = by_label.T
         return S
 
     def _check_width(self, q: int, name: str) -> None:
@@ -163,38 +222,65 @@ class Hierarchy:
         return f"Hierarchy of {q} labels, {below} of them below others"
 
 
-def _max(S: NDArray[np.float64], edges: NDArray[np.intp]) -> NDArray[np.float64]:
-    """Parents are raised, from the lowest labels up."""
-    S = S.copy()
-    for child, parent in edges[::-1]:
-        np.maximum(S[:, parent], S[:, child], out=S[:, parent])
-    return S
+def _max(S: NDArray[np.float64], tree: Hierarchy) -> None:
+    """Raise parents, from the lowest labels up; S (q, n) is changed in place."""
+    for child, parent in (edges.T for edges in reversed(tree.levels)):
+        order = np.argsort(parent, kind="stable")
+        raised, start = np.unique(parent[order], return_index=True)
+        S[raised] = np.maximum(S[raised], np.maximum.reduceat(S[child[order]], start))
 
 
-def _min(S: NDArray[np.float64], edges: NDArray[np.intp]) -> NDArray[np.float64]:
-    """Children are lowered, from the highest labels down."""
-    S = S.copy()
-    for child, parent in edges:
-        np.minimum(S[:, child], S[:, parent], out=S[:, child])
-    return S
+def _min(S: NDArray[np.float64], tree: Hierarchy) -> None:
+    """Lower children, from the highest labels down; S (q, n) is changed in place."""
+    for child, parent in (edges.T for edges in tree.levels):
+        order = np.argsort(child, kind="stable")
+        lowered, start = np.unique(child[order], return_index=True)
+        S[lowered] = np.minimum(S[lowered], np.minimum.reduceat(S[parent[order]], start))
 
 
-def _isotonic(S: NDArray[np.float64], edges: NDArray[np.intp]) -> NDArray[np.float64]:
+def _isotonic(S: NDArray[np.float64], tree: Hierarchy) -> None:
     """The nearest scores that are consistent, by Dykstra's alternating projections."""
-    # For each edge in turn, undo its last change, then let child and parent meet halfway if the
-    # child is above. The sweeps converge to the projection on all edges together.
-    S = S.copy()
-    taken = np.zeros((len(edges), len(S)))
-    size = np.abs(S).max(initial=1.0)
-    for _ in range(SWEEPS):
-        before = S.copy()
-        for e, (child, parent) in enumerate(edges):
-            c, p = S[:, child] + taken[e], S[:, parent] - taken[e]
-            taken[e] = np.maximum((c - p) / 2, 0.0)
-            S[:, child], S[:, parent] = c - taken[e], p + taken[e]
-        if np.abs(S - before).max() <= 1e-12 * size:
-            break
-    return _max(S, edges)  # what rounding leaves
+    # Each edge in turn: what it took last time is given back, then child and parent meet halfway
+    # if the child is above; a bit beyond (over-relaxation) converges faster. The sweeps converge
+    # to the projection on all edges together. Edges without a label in common are taken at once.
+    for rows in row_blocks(S.shape[1], len(tree.edges), ROWS):
+        left = np.arange(rows.start, rows.stop)
+        Z = S[:, left]
+        taken = [np.zeros((len(child), len(left))) for child, _ in tree.matchings]
+        for sweep in range(1, SWEEPS + 1):
+            for (child, parent), given in zip(tree.matchings, taken):
+                now = np.maximum(given + 0.6 * (Z[child] - Z[parent]), 0.0)
+                Z[child] -= now - given
+                Z[parent] += now - given
+                given[:] = now
+            if sweep & (sweep - 1) and sweep < SWEEPS:
+                continue  # after 1, 2, 4, 8, ... sweeps, see which rows are settled
+            means, settled = _settled(S[:, left], Z, tree, np.concatenate(taken) > 0)
+            S[:, left[settled]] = means[:, settled]
+            left, Z, taken = left[~settled], Z[:, ~settled], [t[:, ~settled] for t in taken]
+            if not len(left):
+                break
+        S[:, left] = Z
+    _max(S, tree)  # what rounding leaves
+
+
+def _settled(
+    S: NDArray[np.float64], Z: NDArray[np.float64], tree: Hierarchy, active: NDArray[np.bool_]
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Means of the scores over the blocks of labels that active edges join, and if all is done."""
+    child, parent = (np.concatenate(ends) for ends in zip(*tree.matchings))
+    e, row = np.nonzero(active)
+    n = S.shape[1]
+    ends = child[e] * n + row, parent[e] * n + row
+    graph = sparse.coo_array((np.ones(len(e)), ends), shape=(S.size, S.size))
+    _, block = connected_components(graph, directed=False)
+    means = (np.bincount(block, S.ravel()) / np.bincount(block))[block].reshape(S.shape)
+    # Consistent scores are the nearest ones if they are no further than any can be: Z is the
+    # minimum of the Lagrangian for what the edges took, which is at most the smallest distance.
+    least = ((Z - S) ** 2).sum(axis=0) + 2 * ((S - Z) * Z).sum(axis=0)
+    gap = ((means - S) ** 2).sum(axis=0) - least
+    consistent = (means[child] <= means[parent] + 1e-12 * np.abs(S).max(initial=1)).all(axis=0)
+    return means, consistent & (gap <= 1e-9 * (1 + (S**2).sum(axis=0)))
 
 
 METHODS = {"isotonic": _isotonic, "max": _max, "min": _min}
@@ -288,7 +374,7 @@ def _no_parents(names: Sequence[str], above: Any, by_names: bool, sep: str) -> s
     unknown = [name for name in given if name not in names]
     near = similar(unknown[0], names) if unknown else None
     return "no label has a parent among the labels" + (
-        f"; {unknown[0]!r} is no label" + (f", did you mean {near!r}?" if near else "")
+        f"; {unknown[0]!r} is not a label" + (f", did you mean {near!r}?" if near else "")
         if unknown
         else ""
     )

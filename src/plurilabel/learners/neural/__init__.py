@@ -1,4 +1,4 @@
-"""Neural networks for several labels: BP-MLL, its loss for your own networks, word vectors.
+"""Neural networks: BP-MLL, its loss for your own networks, word vectors, hierarchies.
 
 The package imports without torch and without Keras; what needs one of them says so when it is
 used.
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from plurilabel._core.roster import EQUIVALENCE, Learner, publish
 from plurilabel.learners.neural._bpmll import BPMLL
 from plurilabel.learners.neural._fasttext import MLFastText
+from plurilabel.learners.neural._hierarchical_network import HierarchicalNetwork
 from plurilabel.learners.neural._keras import bp_mll_loss
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = [
     "BPMLL",
     "BPMLLLoss",
+    "HierarchicalNetwork",
     "MLFastText",
     "asymmetric_loss",
     "bp_mll_loss",
@@ -37,6 +39,14 @@ ROSTER = {
             "threshold=None)": {},
             "BPMLL((8,), max_iter=12, learning_rate_init=0.05, loss='asymmetric', "
             "activation='relu')": {},
+        },
+        needs="torch",
+        unweighted="batches are drawn from the rows",
+    ),
+    "HierarchicalNetwork": Learner(
+        {
+            "HierarchicalNetwork(hidden_layer_sizes=(8,), dropout=0, max_iter=12, "
+            "learning_rate_init=0.05)": {},
         },
         needs="torch",
         unweighted="batches are drawn from the rows",
