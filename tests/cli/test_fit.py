@@ -187,15 +187,12 @@ def test_the_default_learner_with_a_cut_and_a_measure(run, mails, tmp_path):
     assert done.status == 2 and "--measure must be one of" in done.err
 
 
-def test_too_many_labels_to_compare_learners(run, mails, tmp_path, monkeypatch):
-    monkeypatch.setattr("plurilabel.models._train.MOST_COMPARED", 100)
-    done = run("fit", mails, *TABLE, "-o", tmp_path / "m.skops")
-    assert "Learner: ML-kNN, since 48 rows and 3 labels are too many to compare" in done.out
-    assert "MLkNN" in repr(load_model(tmp_path / "m.skops").estimator)
-    table = tmp_path / "texts.csv"
-    table.write_text("text,tags\n" + "a cat,pets\nthe bank,money\n" * 40)
-    given = ("--labels", "tags", "--text", "text", "-o", tmp_path / "t.skops")
-    assert "Learner: linear models, since 64 rows" in run("fit", table, *given).out
+def test_very_many_labels(run, mails, tmp_path, monkeypatch):
+    monkeypatch.setattr("plurilabel.wrappers.automatic._large.FEW_LABELS", 3)
+    monkeypatch.setattr("plurilabel.wrappers.automatic._large.MOST_DENSE", 100)
+    done = run("fit", mails, *TABLE, "--quick", "-o", tmp_path / "m.skops")
+    assert done.status == 0 and "fastText" in done.out
+    assert load_model(tmp_path / "m.skops").estimator.top_ == 50
 
 
 def test_a_learner_with_its_own_imputer_keeps_it(run, mails, tmp_path):

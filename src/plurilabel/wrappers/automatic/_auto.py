@@ -10,14 +10,13 @@ from time import monotonic
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_consistent_length, check_is_fitted
+from sklearn.utils.validation import check_consistent_length
 
 from plurilabel._core.base import LabelMatrix
 from plurilabel._core.blocks import has_missing
 from plurilabel._core.compat import HasMethods, Interval, StrOptions, safe_indexing
-from plurilabel._core.fitted import Declared, flag, number, numbers, values
 from plurilabel._core.limits import check_size
 from plurilabel._core.unknown import UnknownLabels
 from plurilabel._core.words import counted
@@ -33,14 +32,22 @@ from plurilabel.thresholds import (
 )
 from plurilabel.wrappers.automatic._copies import warn_of_copies
 from plurilabel.wrappers.automatic._ensemble import (
-    FORMS,
     Choice,
     Cut,
     calibrated,
-    cut_sets,
     cuts_for,
-    mean_scores,
 )
+from plurilabel.wrappers.automatic._large import (
+    MANY_ROWS,
+    TESTED,
+    TOP,
+    SparseSelection,
+    affordable,
+    has_many_labels,
+    large_candidates,
+    sampled,
+)
+from plurilabel.wrappers.automatic._members import MeanOfLearners
 from plurilabel.wrappers.automatic._pool import Pool, answers, fit_one, splits_for
 from plurilabel.wrappers.automatic._portfolio import (
     Candidate,
@@ -49,9 +56,8 @@ from plurilabel.wrappers.automatic._portfolio import (
     given,
     simplest,
 )
-from plurilabel.wrappers.automatic._report import report, told
+from plurilabel.wrappers.automatic._report import report
 from plurilabel.wrappers.automatic._selection import Selection, choose_and_fit, nest
-from plurilabel.wrappers.automatic._tables import TableClassifier, known_rows
 from plurilabel.wrappers.automatic._trials import NO_TIME, Clock, Trials, Tried, none_left
 from plurilabel.wrappers.automatic._words import Encoded, choose_words
 
@@ -59,7 +65,7 @@ FEWEST = 30  # rows: with fewer, a comparison says nothing
 ENOUGH = 5000  # rows: with more, one split is enough for a quick comparison
 
 
-class AutoClassifier(TableClassifier):
+class AutoClassifier(MeanOfLearners):
     """The learners that suit the data, weighted for the measure that matters.
 
     A portfolio of learners is tried by cross-validation: neighbours, logistic regressions and
@@ -109,7 +115,7 @@ class AutoClassifier(TableClassifier):
         A folder in which out-of-fold scores are kept as soon as a learner has been tried. A
         later ``fit`` with the same data, folds, learners and versions finds them there: one that
         was interrupted goes on, and one for another measure only selects. Scores of learners that
-        hold a function without a name, such as a lambda, are not kept.
+        hold a function without a name, such as a lambda, are not kept, nor are sparse scores.
     progress : callable, default=None
         Called before each learner with the number of those that are done, the number of all, the
         name of the learner, and the seconds since the beginning.
@@ -144,6 +150,8 @@ class AutoClassifier(TableClassifier):
     seconds_ : dict
         How long it took: ``"comparison"``, the final ``"fits"``, and in ``"folds"`` the mean over
         the folds for each learner by its name.
+    top_ : int or None
+        How many labels of a row each learner scores, if there are very many; None for all.
     encoder_ : transformer
         What fills missing values and encodes the columns of a table.
     label_names_ : ndarray of shape (q,)
@@ -184,6 +192,15 @@ class AutoClassifier(TableClassifier):
     learner with several values of C, the best goes on. One that is behind the best of all, by a
     one-sided paired t-test at 5% over ten blocks of rows, goes on only if the mean of those that
     are not behind is better with a fifth of it. There is no race of dense "quick" learners.
+
+    With 200 labels or more, and more than 2 million labels in all rows, the learners are those of
+    very many labels: label trees, a linear model per label, fastText, and neighbours in the space
+    of the features or of embedded labels. Each scores its 50 best labels of a row; scores stay
+    sparse, and so do features. Learners are compared on one split with at most 20,000 rows to
+    learn from and 5,000 to be tested on. Weights and one cut for all labels are selected on all
+    of the latter; the estimate is that of weights and cuts selected on one half and measured on
+    the other. With more than 100,000 rows and few labels, each fold has a sample of as many rows.
+    The final fits use all rows.
 
     A learner that fails, in a fold or in its last fit, is left out; ``report_`` has the reason.
 
@@ -229,17 +246,6 @@ turn, and measured on that fold).
         "random_state": ["random_state"],
         "n_jobs": [None, Integral],
     }
-    _fitted: ClassVar[Declared] = {
-        "names_": values("m"),
-        "estimators_": values("m"),
-        "calibrators_": values("m"),
-        "decides_": values("m"),
-        "weights_": numbers("m", len(FORMS)),
-        "nonempty_": flag(),
-        "estimate_": number(finite=False),
-    }
-
-    seconds_: dict[str, Any]
 
     def __init__(
         self,
@@ -297,27 +303,31 @@ turn, and measured on that fold).
         clock = Clock(self.time_limit)
         get_scorer(self.measure)  # raises if there is no such measure
         n, q = Y.shape
-        instead = "a learner of sparse labels, such as MLkNN"
-        memory = 20 * 8.0 * n * q  # of the scores of twenty learners
-        check_size(self, f"{n:,} instances and {q:,} labels", memory=memory, instead=instead)
-        B, some = known_rows(Y)
+        is_plain = not isinstance(Y, UnknownLabels) and Y.dtype.kind != "f"
+        self.top_ = TOP if is_plain and n >= FEWEST and has_many_labels(n, q) else None
+        scored = 3 * TESTED if n > MANY_ROWS else n
+        if self.top_ is None:  # the dense scores of twenty learners
+            sizes, memory = f"{n:,} instances and {q:,} labels", 20 * 8.0 * scored * q
+            check_size(self, sizes, memory=memory, instead="labels that are all known, 0 or 1")
+        B, some = self._labels(Y)
         if groups is not None:
             groups = group_numbers(groups)
             check_consistent_length(X, groups)
         inside = None if groups is None else groups[some]
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        are_few = len(B) < FEWEST
-        splits = [] if are_few else splits_for(self.cv, X, Y, some, groups, seed)
-        if self.cv is None and self.portfolio == "quick" and len(B) >= ENOUGH:
-            splits = splits[:1]
-        raw, encoder = safe_indexing(X, some), self._new_encoder(X)
+        are_few = len(some) < FEWEST
+        splits = [] if are_few else self._splits(X, Y, some, groups, seed)
+        raw, encoder = X if len(some) == n else safe_indexing(X, some), self._new_encoder(X)
         encoder, encoded, words = self._with_words(encoder, raw, B, splits, clock)
-        A = self._fit_encoder(encoder, X)[some]
+        A = self._fit_encoder(encoder, X)
+        A = A if len(some) == n else A[some]
         tried = self._candidates(A, B, seed)
+        if n > MANY_ROWS or self.top_:
+            tried = affordable(tried, len(splits[0][0]) / n, clock.limit)
         if isinstance(B, UnknownLabels):
             tried = [replace(one, estimator=for_known_labels(one.estimator)) for one in tried]
         if are_few:
-            few = f"{counted(len(B), 'row')} {'is' if len(B) == 1 else 'are'} too few"
+            few = f"{counted(len(some), 'row')} {'is' if len(some) == 1 else 'are'} too few"
             one_each, why = list(map(Tried, tried)), f"{few} to compare learners"
             found = self._uncompared(one_each, A, B, why, inside)
         else:
@@ -325,7 +335,8 @@ turn, and measured on that fold).
                 warn_of_copies(A, seed)
             learns = self.encoder is not None or hasattr(X, "iloc") or has_missing(X)
             by_folds = {"encoder": encoder, "raw": raw, "encoded": encoded} if learns else {}
-            pool = Pool(A, B, splits, self.memory, self.n_jobs, inside, **by_folds)
+            folder = None if self.top_ else self.memory
+            pool = Pool(A, B, splits, folder, self.n_jobs, inside, top=self.top_, **by_folds)
             found = self._compared(tried, pool, seed, clock)
         members, chosen, self.estimators_ = found
         if isinstance(B, UnknownLabels):
@@ -338,6 +349,15 @@ turn, and measured on that fold).
         self.decides_ = [one.decides for one in members]
         self.weights_, self.calibrators_ = chosen.weights, chosen.calibrators
         self.cut_, self.nonempty_ = chosen.cut.strategy, chosen.cut.nonempty
+
+    def _splits(self, X: Any, Y: Any, some: Any, groups: Any, seed: int) -> list[Split]:
+        """Splits for the comparison: fewer, or of a sample of the rows, for large data."""
+        has_many = self.top_ is not None
+        splits = splits_for(self.cv or 5 if has_many else self.cv, X, Y, some, groups, seed)
+        is_quick = self.cv is None and self.portfolio == "quick" and len(some) >= ENOUGH
+        if has_many or is_quick:
+            splits = splits[:1]
+        return sampled(splits, seed) if has_many or len(some) > MANY_ROWS else splits
 
     def _with_words(
         self, encoder: Any, X: Any, Y: Any, splits: list[Split], clock: Clock
@@ -353,8 +373,12 @@ turn, and measured on that fold).
 
     def _candidates(self, X: Any, Y: Any, seed: int) -> list[Candidate]:
         if isinstance(self.portfolio, str):
-            few = X.shape[0] < FEWEST
-            found = simplest(X, seed) if few else candidates(X, Y, self.portfolio, seed)
+            if self.top_ is not None:
+                found = large_candidates(X, Y, self.portfolio, seed)
+            elif X.shape[0] < FEWEST:
+                found = simplest(X, seed)
+            else:
+                found = candidates(X, Y, self.portfolio, seed)
         else:
             found = given(self.portfolio, seed)
         if self.leave_out is None:
@@ -378,7 +402,11 @@ turn, and measured on that fold).
         if len(splits) == 1:  # of one test part, each half is measured without it
             fold_of = 2 * np.arange(len(tested)) // len(tested)
         options = {"max_models": self.max_models, "random_state": seed}
-        selection = Selection(Y, tested, measure, fold_of, clock, self._asked_cut(), **options)
+        selection: Any
+        if self.top_ is None:
+            selection = Selection(Y, tested, measure, fold_of, clock, self._asked_cut(), **options)
+        else:
+            selection = self._sparse_selection(Y[tested])
         trials = Trials(pool, clock, selection, self.progress, self.max_models)
         found = trials.run(tried)
         if all(one.held is None for one in found):
@@ -388,9 +416,12 @@ turn, and measured on that fold).
         rest = [one for one in found if not one.why_not]
         is_nested = nest(selection, rest, pool, clock)
         self.estimate_, by = selection.estimate(rest)
+        n = Y.shape[0]
         self.report_ = report(
-            found, chosen, measure, rows=len(Y), folds=len(splits), value=self.estimate_
+            found, chosen, measure, rows=n, folds=len(splits), value=self.estimate_
         )
+        if self.top_ is not None or n > MANY_ROWS:
+            self.report_["sample"] = [len(rows) for rows in splits[0]]
         self.report_.update(estimate_folds=by, estimate_nested=is_nested)
         self.seconds_ = {
             "comparison": clock.seconds() - pool.fit_seconds,
@@ -412,25 +443,40 @@ turn, and measured on that fold).
                 continue
             try:
                 one.fitted = fit_one(one.candidate.estimator, X, Y, groups)
-                held = answers(one.fitted, X, Y.shape[1], decides=False)
+                rows = slice(None if self.top_ is None else TESTED)
+                one.held = answers(one.fitted, X[rows], Y.shape[1], decides=False, top=self.top_)
                 break
             except Exception as error:  # whatever a learner raises
                 one.fails(error)
         else:
             raise none_left(tried) from next((one.error for one in tried if one.error), None)
         self.seconds_ = {"comparison": 0.0, "fits": monotonic() - started, "folds": {}}
-        weights = np.array([[1.0, 0, 0] if held.probabilities else [0, 1.0, 0]])
-        cut = self._asked_cut() or Cut(ConstantThreshold(0.5), False, "at 0.5")
-        cut = cut.fitted(held.scores, Y)
-        calibrator = calibrated(held.scores, Y)
+        if self.top_ is None:
+            weights = np.array([[1.0, 0, 0] if one.held.probabilities else [0, 1.0, 0]])
+            cut = self._asked_cut() or Cut(ConstantThreshold(0.5), False, "at 0.5")
+            cut, calibrator = cut.fitted(one.held.scores, Y), calibrated(one.held.scores, Y)
+            chosen = Choice(weights, [calibrator], cut, [0])
+        else:
+            selection = self._sparse_selection(Y[rows])
+            selection.calibrate(one)
+            chosen = selection.choose([one])
         self.estimate_ = np.nan
         self.report_ = {
-            "measure": self.measure, "rows": len(Y), "folds": 0, "estimate": None,
-            "cut": cut.words, "why": why,
+            "measure": self.measure, "rows": Y.shape[0], "folds": 0, "estimate": None,
+            "cut": chosen.cut.words, "why": why,
             "left_out": {other.candidate.name: other.why_not for other in tried if other.error},
             "tried": [{"name": one.candidate.name, "value": None, "weight": 1.0}],
         }  # fmt: skip
-        return [one.candidate], Choice(weights, [calibrator], cut, [0]), [one.fitted]
+        return [one.candidate], chosen, [one.fitted]
+
+    def _sparse_selection(self, Y: Any) -> SparseSelection:
+        asked = self._asked_cut()
+        if asked is not None and not isinstance(asked.strategy, ConstantThreshold):
+            raise ValueError(
+                f"threshold must be None or 'constant' with sparse scores of {Y.shape[1]:,} "
+                f"labels, got {self.threshold!r}"
+            )
+        return SparseSelection(Y, get_measure(self.measure), asked, self.max_models)
 
     def _asked_cut(self) -> Cut | None:
         if self.threshold is None:
@@ -438,83 +484,3 @@ turn, and measured on that fold).
         named = isinstance(self.threshold, str)
         strategy = get_strategy(self.threshold) if named else self.threshold
         return Cut(strategy, False, f"by {learner_text(strategy)}, as asked")
-
-    def refit(self, X: ArrayLike, y: ArrayLike, *, groups: ArrayLike | None = None) -> Self:
-        """Train the chosen learners on other rows, without a new choice.
-
-        Weights, calibration and cut stay as they are: after a model has been measured on rows
-        that were held out, it can learn from all of them in the time of one fit of each learner.
-        A learner that fails is left out; the weights of the others grow.
-
-        Parameters
-        ----------
-        X, y, groups : as for ``fit``, with the same labels
-
-        Returns
-        -------
-        self
-        """
-        check_is_fitted(self)
-        before = self.__dict__.copy()
-        try:
-            self._refit(X, y, groups)
-        except BaseException:
-            self.__dict__ = before
-            raise
-        return self
-
-    def _refit(self, X: Any, y: Any, groups: Any) -> None:
-        X, Y = self._validate_X(X, reset=True), self._encode_more(y)
-        check_consistent_length(X, Y)
-        B, some = known_rows(Y)
-        A = self._fit_encoder(self.encoder_, X)[some]
-        inside = None if groups is None else group_numbers(groups)[some]
-        tried = list(map(Tried, map(Candidate, self.names_, self.estimators_)))
-        for one in tried:
-            member = one.candidate.estimator
-            try:
-                if isinstance(B, UnknownLabels):
-                    member = for_known_labels(member)
-                one.fitted = fit_one(member, A, B, inside)
-            except Exception as error:  # whatever a learner raises
-                one.fails(error)
-        self._keep([j for j, one in enumerate(tried) if one.fitted is not None], tried)
-
-    def _keep(self, kept: list[int], tried: list[Tried]) -> None:
-        """Take the learners that were fitted again; those that failed lose their weight."""
-        if not kept:
-            raise none_left(tried) from tried[0].error
-        self.estimators_ = [tried[j].fitted for j in kept]
-        failed = {one.candidate.name: one.why_not for one in tried if one.why_not}
-        if not failed:
-            return
-        for name in ("names_", "decides_", "calibrators_"):
-            setattr(self, name, [getattr(self, name)[j] for j in kept])
-        total = self.weights_[kept].sum()
-        self.weights_ = self.weights_[kept] / total
-        rest = [one for one in self.report_["tried"] if one["name"] not in failed]
-        self.report_ = {
-            **self.report_,
-            "tried": [{**one, "weight": one["weight"] / total} for one in rest],
-            "left_out": {**self.report_["left_out"], **failed},
-        }
-
-    # predictions --------------------------------------------------------------------------
-
-    def _scores(self, X: Any) -> NDArray[np.float64]:
-        return self._scores_of_encoded(self._encoded(X))
-
-    def _scores_of_encoded(self, A: Any) -> NDArray[np.float64]:
-        parts = [
-            answers(member, A, self.n_labels_, decides=bool(weights[-1]))
-            for member, weights in zip(self.estimators_, self.weights_)
-        ]
-        return mean_scores(self.weights_, self.calibrators_, parts)
-
-    def _predict(self, X: Any) -> Any:
-        return cut_sets(self.cut_, self.nonempty_, self._scores(X))
-
-    def summary(self) -> str:
-        """Describe what was tried, what was chosen, and why."""
-        check_is_fitted(self)
-        return told(self.report_, self.seconds_["comparison"])

@@ -240,7 +240,7 @@ def choose(
     by_member = {forms[i][0]: forms[i][1] for i in order[::-1]}
     chosen = [forms[i] for i in order[:MOST_FORMS]]
     weights = np.zeros((len(members), len(FORMS)))
-    for (j, form, _), count in zip(chosen, _greedy(chosen, value_of, max_models, until)):
+    for (j, form, _), count in zip(chosen, greedy(chosen, value_of, max_models, until)):
         weights[j, form] = count
     weights /= weights.sum()
     only = np.zeros_like(weights)
@@ -322,7 +322,7 @@ def value_function(measure: Measure, cut: Cut, Y: Any) -> Callable[[Array], floa
     return value
 
 
-def _greedy(
+def greedy(
     forms: Sequence[tuple[int, int, Array]],
     value_of: Callable[[Array], float],
     max_models: int | None,
