@@ -1,6 +1,7 @@
 """Models: trained, saved, loaded and exported."""
 
 from plurilabel._core.roster import publish
+from plurilabel.models._card import model_card, write_model_card
 from plurilabel.models._file import ModelFileError, load_model, save_model
 from plurilabel.models._issues import find_issues
 from plurilabel.models._model import Model
@@ -21,11 +22,13 @@ __all__ = [
     "guarantee",
     "load_model",
     "load_parts",
+    "model_card",
     "not_exportable",
     "save_model",
     "save_parts",
     "to_onnx",
     "train",
+    "write_model_card",
 ]
 
 publish(globals())

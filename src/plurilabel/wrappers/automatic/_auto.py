@@ -19,7 +19,7 @@ from plurilabel._core.blocks import has_missing
 from plurilabel._core.compat import HasMethods, Interval, StrOptions, safe_indexing
 from plurilabel._core.limits import check_size
 from plurilabel._core.unknown import UnknownLabels
-from plurilabel._core.words import counted
+from plurilabel._core.words import counted, file_size
 from plurilabel.io import TableEncoder
 from plurilabel.learners import learner_text
 from plurilabel.metrics import get_measure, get_scorer
@@ -58,7 +58,7 @@ from plurilabel.wrappers.automatic._portfolio import (
 )
 from plurilabel.wrappers.automatic._report import report
 from plurilabel.wrappers.automatic._selection import Selection, choose_and_fit, nest
-from plurilabel.wrappers.automatic._trials import NO_TIME, Clock, Trials, Tried, none_left
+from plurilabel.wrappers.automatic._trials import NO_TIME, Clock, Limits, Trials, Tried, none_left
 from plurilabel.wrappers.automatic._words import Encoded, choose_words
 
 FEWEST = 30  # rows: with fewer, a comparison says nothing
@@ -104,6 +104,11 @@ class AutoClassifier(MeanOfLearners):
     max_models : int, default=None
         The largest number of learners in the result. With 1 it is small, and the best one is
         taken.
+    max_bytes, max_latency : float, default=None
+        The largest size of all learners in the result, pickled, and the longest time they may
+        take together to score one row, in seconds. Both are measured after the final fits: if a
+        limit is exceeded, the choice is repeated with what is known by then. With ``max_latency``
+        the result depends on the speed of the machine.
     cv : int, cross-validation splitter, iterable of splits, or None, default=None
         How rows are held out. An int is a number of random folds, of whole groups if ``fit`` gets
         any; None stands for 5, or 3 from 1,000 rows on. Rows that are in no test part, such as
@@ -223,9 +228,9 @@ class AutoClassifier(MeanOfLearners):
     Tried 4 learners in 5 folds of 210 rows, ...:
       learner                     micro F1  weight
       logistic regression, C=...
-    The weighted mean of 4: micro F1 0.7... expected on new rows (selected without each fold in \
-turn, and measured on that fold).
-    Label sets: the scores are cut where the expected F1 is highest.
+    Weighted mean of 4 learners: micro F1 0.7... expected on new rows (measured on each fold, \
+selected on the others).
+    Label sets: the set with the highest expected F1.
     >>> round(metrics.micro_f1(Y_test, model.predict(X_test)), 1)
     0.8
     """
@@ -239,6 +244,8 @@ turn, and measured on that fold).
         "leave_out": [None, callable],
         "time_limit": [None, Interval(Real, 0, None, closed="neither")],
         "max_models": [None, Interval(Integral, 1, None, closed="left")],
+        "max_bytes": [None, Interval(Real, 0, None, closed="neither")],
+        "max_latency": [None, Interval(Real, 0, None, closed="neither")],
         "cv": ["cv_object"],
         "encoder": [None, HasMethods(["fit", "transform"])],
         "memory": [None, str, os.PathLike],
@@ -256,6 +263,8 @@ turn, and measured on that fold).
         leave_out: Callable[[Any], object] | None = None,
         time_limit: float | None = None,
         max_models: int | None = None,
+        max_bytes: float | None = None,
+        max_latency: float | None = None,
         cv: Any = None,
         encoder: Any = None,
         memory: Any = None,
@@ -269,6 +278,8 @@ turn, and measured on that fold).
         self.leave_out = leave_out
         self.time_limit = time_limit
         self.max_models = max_models
+        self.max_bytes = max_bytes
+        self.max_latency = max_latency
         self.cv = cv
         self.encoder = encoder
         self.memory = memory
@@ -401,10 +412,10 @@ turn, and measured on that fold).
         fold_of = np.repeat(np.arange(len(splits)), [len(test) for _, test in splits])
         if len(splits) == 1:  # of one test part, each half is measured without it
             fold_of = 2 * np.arange(len(tested)) // len(tested)
-        options = {"max_models": self.max_models, "random_state": seed}
         selection: Any
         if self.top_ is None:
-            selection = Selection(Y, tested, measure, fold_of, clock, self._asked_cut(), **options)
+            given = Y, tested, measure, fold_of, clock, self._asked_cut(), self._limits()
+            selection = Selection(*given, random_state=seed)
         else:
             selection = self._sparse_selection(Y[tested])
         trials = Trials(pool, clock, selection, self.progress, self.max_models)
@@ -420,6 +431,9 @@ turn, and measured on that fold).
         self.report_ = report(
             found, chosen, measure, rows=n, folds=len(splits), value=self.estimate_
         )
+        size, latency = (sum(part) for part in zip(*(one.costs for one in used)))
+        if size:
+            self.report_["size"] = f"{file_size(size)}, {1000 * latency:.1f} ms for a row"
         if self.top_ is not None or n > MANY_ROWS:
             self.report_["sample"] = [len(rows) for rows in splits[0]]
         self.report_.update(estimate_folds=by, estimate_nested=is_nested)
@@ -453,7 +467,7 @@ turn, and measured on that fold).
         self.seconds_ = {"comparison": 0.0, "fits": monotonic() - started, "folds": {}}
         if self.top_ is None:
             weights = np.array([[1.0, 0, 0] if one.held.probabilities else [0, 1.0, 0]])
-            cut = self._asked_cut() or Cut(ConstantThreshold(0.5), False, "at 0.5")
+            cut = self._asked_cut() or Cut(ConstantThreshold(0.5), False, "scores above 0.5")
             cut, calibrator = cut.fitted(one.held.scores, Y), calibrated(one.held.scores, Y)
             chosen = Choice(weights, [calibrator], cut, [0])
         else:
@@ -476,11 +490,14 @@ turn, and measured on that fold).
                 f"threshold must be None or 'constant' with sparse scores of {Y.shape[1]:,} "
                 f"labels, got {self.threshold!r}"
             )
-        return SparseSelection(Y, get_measure(self.measure), asked, self.max_models)
+        return SparseSelection(Y, get_measure(self.measure), asked, self._limits())
+
+    def _limits(self) -> Limits:
+        return Limits(self.max_models, self.max_bytes, self.max_latency)
 
     def _asked_cut(self) -> Cut | None:
         if self.threshold is None:
             return None
         named = isinstance(self.threshold, str)
         strategy = get_strategy(self.threshold) if named else self.threshold
-        return Cut(strategy, False, f"by {learner_text(strategy)}, as asked")
+        return Cut(strategy, False, f"{learner_text(strategy)}, as requested")

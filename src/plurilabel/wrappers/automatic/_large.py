@@ -163,9 +163,9 @@ class SparseSelection:
     """
 
     def __init__(
-        self, Y: sparse.csr_array, measure: Measure, cut: Cut | None, max_models: int | None
+        self, Y: sparse.csr_array, measure: Measure, cut: Cut | None, limits: Any
     ) -> None:
-        self.Y, self.measure, self.cut, self.max_models = Y, measure, cut, max_models
+        self.Y, self.measure, self.cut, self.limits = Y, measure, cut, limits
 
     def calibrate(self, one: Any) -> None:
         """Fit one sigmoid to the scores of all labels."""
@@ -217,7 +217,7 @@ class SparseSelection:
         best_forms = {forms[i][0]: forms[i][1] for i in order[::-1]}
         forms = [forms[i] for i in order]
         weights = np.zeros((len(members), len(FORMS)))
-        for (j, form, _), count in zip(forms, greedy(forms, value_of, self.max_models)):
+        for (j, form, _), count in zip(forms, greedy(forms, value_of, self.limits.room(members))):
             weights[j, form] = count
         weights /= weights.sum()
         calibrators = [one.calibrator for one in members]
@@ -262,8 +262,8 @@ class SparseSelection:
                     value = signed(measure, measure.function(Y, sets))
                 found.append((value, cut, nonempty))
         _, cut, nonempty = max(found, key=lambda one: one[0])
-        more = ", at least one label" if nonempty else ""
-        return _constant(cut, nonempty, f"at one cut for all labels{more}")
+        more = ", at least one label per row" if nonempty else ""
+        return _constant(cut, nonempty, f"scores above one threshold for all labels{more}")
 
 
 def _rows(members: Sequence[Any], rows: Any) -> list[HeldOut]:
