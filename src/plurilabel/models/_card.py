@@ -42,17 +42,16 @@ def model_card(model: Model) -> str:
     <BLANKLINE>
     ## Model
     <BLANKLINE>
-    | | |
+    |  |  |
     | --- | --- |
     | learner | MLkNN(n_neighbors=5) |
-    | labels | 3: y0, y1, y2 |
+    | labels | 3: label0, label1, label2 |
     ...
     """
     parts = ["# Model card"]
     for title, head, rows in _sections(model):
         lines = [head, ["---"] * len(head), *rows]
-        table = "\n".join(f"| {' | '.join(map(_escaped, line))} |".replace("|  |", "| |")
-                          for line in lines)  # fmt: skip
+        table = "\n".join("| " + " | ".join(map(_escaped, line)) + " |" for line in lines)
         parts += [f"## {title}", table]
     return "\n\n".join(parts)
 
