@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import combinations
 from numbers import Integral
 from pathlib import Path
@@ -22,6 +23,7 @@ from plurilabel._core.keys import key_or_none
 from plurilabel._core.limits import one_blas_thread
 from plurilabel._core.records import digest_of, write_atomic
 from plurilabel._core.scores import score_method
+from plurilabel.learners.neural import BPMLL
 from plurilabel.metrics import label_scores
 from plurilabel.model_selection.shared import Split, groups_for, splits_by
 from plurilabel.wrappers._wrapper import fill_unseen
@@ -56,9 +58,30 @@ def splits_for(cv: Any, X: Any, Y: Any, some: Any, groups: Any, seed: int) -> li
     return [split for split in found if all(map(len, split))]
 
 
+@contextmanager
+def _one_thread(learner: Any) -> Iterator[None]:
+    """One thread for BLAS, and for torch where a network is trained.
+
+    On small batches, threads of torch that wait for each other on busy cores took 80 times the
+    processor time.
+    """
+    with one_blas_thread():
+        if not isinstance(learner, BPMLL):
+            yield
+            return
+        import torch
+
+        usual = torch.get_num_threads()
+        torch.set_num_threads(1)
+        try:
+            yield
+        finally:
+            torch.set_num_threads(usual)
+
+
 def fit_one(estimator: Any, X: Any, Y: Any, groups: Any = None) -> Any:
     """A fitted copy; on one thread, and without warnings about convergence."""
-    with warnings.catch_warnings(), one_blas_thread():
+    with warnings.catch_warnings(), _one_thread(estimator):
         warnings.simplefilter("ignore", ConvergenceWarning)
         return clone(estimator).fit(X, Y, **groups_for(estimator, groups))
 
