@@ -111,6 +111,7 @@ def test_helpers():
     assert len(train) == 20_000 and len(test) == 5000 and test.min() >= 40_000
     some = affordable(large_candidates(X, Y, "full", 0), 0.5, None)
     assert all(one.seconds < 600 for one in some) and len(some) == 7
+    assert _large._cut_for(sparse.csr_array((2, 3)), 4) == 0
     S = sparse.csr_array(np.array([[0.2, 0.9, 0], [0.3, 0.1, 0], [0, 0, 0]]))
     assert_array_equal(sparse_sets(S, 0.5, True).toarray(), [[0, 1, 0], [1, 0, 0], [0, 0, 0]])
 

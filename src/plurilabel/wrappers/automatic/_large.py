@@ -257,7 +257,7 @@ class SparseSelection:
             for nonempty in (False, True)[: 1 + has_some]:
                 sets = sparse_sets(scores, cut, nonempty)
                 if measure.kind == "scores":
-                    value = 2 * sets.multiply(Y).nnz / (sets.nnz + Y.nnz)
+                    value = 2 * sets.multiply(Y).nnz / max(1, sets.nnz + Y.nnz)
                 else:
                     value = signed(measure, measure.function(Y, sets))
                 found.append((value, cut, nonempty))
@@ -277,5 +277,7 @@ def _constant(cut: float, nonempty: bool, words: str) -> Cut:
 
 def _cut_for(scores: sparse.csr_array, total: float) -> float:
     """The cut with about ``total`` scores above it."""
+    if not scores.nnz:
+        return 0.0
     k = min(int(total), scores.nnz - 1)
     return float(np.partition(scores.data, scores.nnz - 1 - k)[scores.nnz - 1 - k])
