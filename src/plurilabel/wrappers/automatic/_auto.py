@@ -1,4 +1,4 @@
-"""AutoClassifier: the learners that suit the data, weighted for the measure that matters."""
+"""AutoClassifier: learners chosen for the data and weighted for a measure."""
 
 from __future__ import annotations
 
@@ -66,151 +66,130 @@ ENOUGH = 5000  # rows: with more, one split is enough for a quick comparison
 
 
 class AutoClassifier(MeanOfLearners):
-    """The learners that suit the data, weighted for the measure that matters.
+    """Choose learners for the data, and weight them for a measure.
 
-    A portfolio of learners is tried by cross-validation: neighbours, logistic regressions and
-    chains of them, support vectors, forests, gradient boosting, networks, for each label and for
-    whole label sets. From their out-of-fold scores a weighted mean is built by greedy selection:
-    to the best few, the learner is added, again and again, with which the mean is best by the
-    chosen measure. Then the cut that turns the mean into label sets is fitted to the measure,
-    and the learners that have a weight are trained on all rows. Learners that cannot win are
-    dropped after the first fold, and if a learner by itself is better than the mean, it is taken.
+    A portfolio of learners is cross-validated: nearest neighbors, logistic regressions and chains
+    of them, support vector machines, forests, gradient boosting and neural networks, for each
+    label and for whole label sets. A weighted mean is built from their out-of-fold scores by
+    greedy selection, a threshold is fitted to the measure, and the learners with a weight are
+    refitted on all rows. Learners that cannot win are dropped after the first fold. If a single
+    learner is better than the mean, it is used alone.
 
     Parameters
     ----------
     measure : str, default="micro_f1"
-        The measure to optimise: a name from :func:`plurilabel.metrics.measure_names`, with a
-        number in place of k. A ranking measure depends on scores only; label sets are then cut for
-        the best micro F1.
+        The measure to optimize: a name in :func:`plurilabel.metrics.measure_names`, with a number
+        in place of k. For a ranking measure, label sets are those with the best micro F1.
     portfolio : {"full", "quick"} or list of classifiers, default="full"
-        What is tried. ``"quick"`` is neighbours and linear models, which take seconds. A list
-        holds classifiers, or pairs of a name and a classifier; all of these are tried in all
-        folds.
+        The learners to try. ``"quick"`` has nearest neighbors and linear models, which take
+        seconds. A list holds classifiers, or pairs of a name and a classifier; none of these is
+        dropped early.
     threshold : str or ThresholdStrategy, default=None
-        How the weighted mean becomes label sets: a name from
-        :func:`plurilabel.thresholds.strategy_names`, or a strategy. By default what suits the
-        measure best.
+        How scores become label sets: a name in :func:`plurilabel.thresholds.strategy_names`, or a
+        strategy. By default the one that is best for the measure.
     leave_out : callable, default=None
-        Called with each learner and each transformer of texts, not fitted: it is not tried if
-        that returns something true, such as the reason. With
-        :func:`plurilabel.models.not_exportable`, what is fitted can be exported.
+        Called with every unfitted learner and text transformer, which is not tried if the result
+        is true. With :func:`plurilabel.models.not_exportable`, the result can be exported.
     time_limit : float, default=None
-        Seconds for ``fit``. Learners that cost less are tried first; one for which there is not
-        enough time, with what its folds may take and what the choice and the final fits need, is
-        left out. The fit of a fold that has begun is finished. Where time is short, the choice
-        looks at some of the rows, and the estimate at some of the folds. With a limit the result
-        depends on the speed of the machine; without one it does not, and learners of which a
-        single fit may take longer than 40 seconds are left out.
+        Seconds for ``fit``. Cheap learners are tried first, and a learner is skipped if its folds,
+        the selection and the final fits may exceed the limit. Fits are not interrupted. If time is
+        short, the selection uses some of the rows and the estimate some of the folds. The result
+        then depends on the speed of the machine. Without a limit it does not; learners whose fit
+        may take longer than 40 seconds are skipped.
     max_models : int, default=None
-        The largest number of learners in the result. With 1 it is small, and the best one is
-        taken.
+        Maximum number of learners in the result.
     max_bytes, max_latency : float, default=None
-        The largest size of all learners in the result, pickled, and the longest time they may
-        take together to score one row, in seconds. Both are measured after the final fits: if a
-        limit is exceeded, the choice is repeated with what is known by then. With ``max_latency``
-        the result depends on the speed of the machine.
+        Maximum size of the chosen learners, pickled, and maximum time in seconds that they take
+        together to score one row. Both are measured after the final fits; if a limit is exceeded,
+        the selection is repeated. With ``max_latency`` the result depends on the machine.
     cv : int, cross-validation splitter, iterable of splits, or None, default=None
-        How rows are held out. An int is a number of random folds, of whole groups if ``fit`` gets
-        any; None stands for 5, or 3 from 1,000 rows on. Rows that are in no test part, such as
-        the first ones of :class:`~sklearn.model_selection.TimeSeriesSplit`, are only learned from.
+        An int is the number of random folds, of whole groups if ``fit`` gets ``groups``. None
+        means 5 folds, or 3 from 1,000 rows on. Rows in no test part, such as the first ones of
+        :class:`~sklearn.model_selection.TimeSeriesSplit`, are only used for training.
     encoder : transformer, default=None
-        What turns a table or texts into numbers; by default a :class:`~plurilabel.TableEncoder`.
-        Give one with other parameters to overrule it column by column.
+        Encodes tables and texts; by default a :class:`~plurilabel.TableEncoder`.
     memory : str or path, default=None
-        A folder in which out-of-fold scores are kept as soon as a learner has been tried. A
-        later ``fit`` with the same data, folds, learners and versions finds them there: one that
-        was interrupted goes on, and one for another measure only selects. Scores of learners that
-        hold a function without a name, such as a lambda, are not kept, nor are sparse scores.
+        Folder in which out-of-fold scores are cached. A later ``fit`` with the same data, folds,
+        learners and versions reuses them, also for another measure. Sparse scores and those of
+        learners with an unnamed function, such as a lambda, are not cached.
     progress : callable, default=None
-        Called before each learner with the number of those that are done, the number of all, the
-        name of the learner, and the seconds since the beginning.
+        Called before each learner with the number of finished learners, the number of all, the
+        name of the learner, and the seconds since the start.
     random_state : int, RandomState or None, default=None
-        For folds and learners.
+        Seed of folds and learners.
     n_jobs : int, default=None
-        Folds that are learned at the same time. The result does not depend on it.
+        Number of folds to fit in parallel. The result does not depend on it.
 
     Attributes
     ----------
     estimators_ : list of classifiers
-        The learners with a weight, trained on all rows.
+        The m learners with a weight, fitted on all rows.
     names_ : list of str
-        What they are.
+        Their names.
     weights_ : ndarray of shape (m, 3)
-        Their weights, which sum to 1: of the scores as they are, of calibrated scores, and of the
-        label sets of learners that decide on these as a whole.
+        Their weights, which sum to 1: for raw scores, for calibrated scores, and for the label
+        sets of learners that predict whole sets.
     calibrators_ : list of ScoreCalibrator
-        How the scores of each become calibrated.
+        Calibrators of their scores.
     cut_ : ThresholdStrategy
-        What turns the weighted mean into label sets.
+        Turns the weighted mean into label sets.
     nonempty_ : bool
-        Whether a label set that would be empty gets the label with the highest score.
+        Whether the label with the highest score is predicted where the set would be empty.
     estimate_ : float
-        The measure as it may be expected for new rows: weights and cut are selected anew without
-        each fold in turn, and measured on that fold. NaN if nothing was compared, or if there was
-        no time for it.
+        Expected value of the measure on new rows: weights and threshold are selected without each
+        fold in turn and measured on it. NaN if no learners were compared or time was up.
     report_ : dict
-        What was tried and chosen, as JSON can hold it; :meth:`summary` is a text of it.
-        ``"dropped"`` has the learners that did not go on after the first fold, ``"words"`` the
-        features of texts.
+        What was tried and chosen, serializable as JSON. :meth:`summary` returns it as text.
     seconds_ : dict
-        How long it took: ``"comparison"``, the final ``"fits"``, and in ``"folds"`` the mean over
-        the folds for each learner by its name.
+        Duration of the ``"comparison"`` and of the final ``"fits"``, and in ``"folds"`` the mean
+        over folds for each learner.
     top_ : int or None
-        How many labels of a row each learner scores, if there are very many; None for all.
+        Number of labels that each learner scores per row if there are very many; None for all.
     encoder_ : transformer
-        What fills missing values and encodes the columns of a table.
+        The fitted encoder or imputer.
     label_names_ : ndarray of shape (q,)
 
     See Also
     --------
-    plurilabel.evaluation.compare : Compares learners over datasets, with statistics.
+    plurilabel.evaluation.compare : Compare learners over datasets, with statistics.
 
     Notes
     -----
-    Scores come to one scale by Platt's sigmoids, label by label, fitted to out-of-fold scores
-    (:class:`~plurilabel.ScoreCalibrator`). Learners with probabilities take part uncalibrated,
-    too. Missing values are filled with the median of their column. A data frame with columns that
-    are not numbers, and texts, are encoded by :class:`~plurilabel.TableEncoder`. The kinds of
-    columns are those that all rows show; medians, categories and words come from the training
-    rows of each fold. ``plurilabel fit`` and :func:`plurilabel.models.train` use the same encoder.
-    For a named portfolio, its ``words`` are chosen if they are not given: TF-IDF of words and
-    pairs of words, with parts of words and static vectors beside them if these gain 0.002 in the
-    first folds.
+    *Scores* are calibrated by Platt's sigmoids, label by label, on out-of-fold scores
+    (:class:`~plurilabel.ScoreCalibrator`). Probabilities are used uncalibrated, too.
 
-    Unknown labels (NaN, None, NA or :class:`~plurilabel.datasets.UnknownLabels`) are
-    left out: learners learn from the known labels, or from those that ML-kNN fills in if they
-    need all (:class:`~plurilabel.ImputedLabels`); weights, cuts and the estimate are those
-    of the known labels. Rows without a known label are not used.
+    *Tables.* Missing values are replaced by the median of the column; data frames with columns
+    that are not numeric, and texts, are encoded by :class:`~plurilabel.TableEncoder`. The kinds of
+    columns are inferred from all rows; medians, categories and words come from the training rows
+    of each fold. For a named portfolio without given ``words``, texts become TF-IDF of words and
+    pairs of words; parts of words and static vectors are added if they gain 0.002 in the first
+    folds.
 
-    With at most 200 rows, 4 or 5 folds, and a list of learners or quick ones (by rough costs, a
-    second for one fit of each), the estimate is that of an outer cross-validation: weights and cut
-    for a fold are selected by the scores of learners that have seen neither it nor the fold of the
-    row that they score, which takes a fit for each pair of folds. ``report_["estimate_nested"]``
-    says so. Otherwise these learners have seen the fold that is left out, which changes an
-    estimate from 300 rows by about 0.003.
+    *Unknown labels* (NaN, None, NA or :class:`~plurilabel.datasets.UnknownLabels`) are ignored by
+    learners, measures and thresholds. Learners that need all labels get those that ML-kNN predicts
+    (:class:`~plurilabel.ImputedLabels`). Rows without a known label are not used.
 
-    Either way, the learners of the estimate have seen fewer rows than those of the result, so it
-    is too bad where more rows would help: with 100 rows, 5 folds and the quick portfolio, a
-    Hamming loss of 0.185 in place of 0.176. With 10 folds, not nested, it is 0.189.
+    *Race.* In the first folds with 50 test rows, the best variant of each learner goes on, such as
+    one of several values of C. A learner that is behind the best one by a one-sided paired t-test
+    at 5% over ten blocks of rows goes on only if a fifth of it improves the mean of the others.
+    Dense "quick" learners do not race. Learners that fail are left out; ``report_`` says why.
 
-    In the first folds, as many as have 50 rows, learners race: of variants, such as those of one
-    learner with several values of C, the best goes on. One that is behind the best of all, by a
-    one-sided paired t-test at 5% over ten blocks of rows, goes on only if the mean of those that
-    are not behind is better with a fifth of it. There is no race of dense "quick" learners.
+    *Estimate.* It is pessimistic where more rows would help, because learners are fitted on fewer
+    rows: for 100 rows, 5 folds and the quick portfolio, a Hamming loss of 0.185 instead of 0.176.
+    With at most 200 rows, 4 or 5 folds, and learners that take a second altogether, it is that of
+    a nested cross-validation, and ``report_["estimate_nested"]`` is True. Otherwise the learners
+    have seen the fold that is left out, which changes an estimate from 300 rows by about 0.003.
 
-    With 200 labels or more, and more than 2 million labels in all rows, the learners are those of
-    very many labels: label trees, a linear model per label, fastText, and neighbours in the space
-    of the features or of embedded labels. Each scores its 50 best labels of a row; scores stay
-    sparse, and so do features. Learners are compared on one split with at most 20,000 rows to
-    learn from and 5,000 to be tested on. Weights and one cut for all labels are selected on all
-    of the latter; the estimate is that of weights and cuts selected on one half and measured on
-    the other. With more than 100,000 rows and few labels, each fold has a sample of as many rows.
-    The final fits use all rows.
+    *Very many labels.* From 200 labels on, if rows times labels exceed 2 million, there are
+    label trees, one linear model per label, fastText, and nearest neighbors in the space of the
+    features or of embedded labels. Each scores the 50 best labels of a row, and scores stay
+    sparse. Learners are compared on one split with at most 20,000 training and 5,000 test rows.
+    Weights and one threshold are selected on all test rows; the estimate is that of selections on
+    one half, measured on the other. With more than 100,000 rows and fewer labels, every fold has a
+    sample of as many rows. The final fits use all rows.
 
-    A learner that fails, in a fold or in its last fit, is left out; ``report_`` has the reason.
-
-    With fewer than 30 rows nothing is compared: it is a forest, or logistic regression for sparse
-    features.
+    With fewer than 30 rows nothing is compared: the learner is a forest, or logistic regression
+    for sparse features.
 
     References
     ----------
@@ -299,9 +278,9 @@ selected on the others).
             NaN, None and NA are unknown labels. Numbers between 0 and 1 are probabilities;
             measures are then expected values.
         groups : array-like of shape (n,), default=None
-            Rows of one group, such as those of one patient, stay together in every split, here
-            and in the learners. Without them, rows that are nearly equal to others make the
-            estimate too good, of which a warning tells.
+            Rows of one group, such as those of one patient, stay together in every split, also
+            inside the learners. If most rows are nearly equal to others and no groups are given, a
+            warning says that the estimate is too good.
 
         Returns
         -------
