@@ -58,6 +58,7 @@ LEARNERS = {
     "LabelTree, branching_factor=4, leaf_size=20, C=4": (
         "LabelTree(branching_factor=4, leaf_size=20, C=4.0, n_jobs=2, random_state=0)"
     ),
+    "AutoClassifier, nDCG@5": "AutoClassifier('ndcg@5', random_state=0)",
     # means of probabilities
     "OneVsAllLinear, logistic, C=3, and LabelEmbedding": " + ".join(LINEAR_AND_NEIGHBOURS),
     "these two and MLRandomForest, extra trees": " + ".join((*LINEAR_AND_NEIGHBOURS, FOREST)),

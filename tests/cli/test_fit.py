@@ -40,7 +40,7 @@ def test_a_table_of_texts_with_the_default_learner(run, mails, tmp_path, mails_f
     assert lines[2].split() == ["learner", "micro", "F1", "weight"]
     assert any("linear support vectors, C=" in line for line in lines)
     assert any("expected on new rows" in line for line in lines)
-    assert any(line.startswith("Label sets: the scores are cut ") for line in lines)
+    assert any(line.startswith("Label sets: ") for line in lines)
     assert "1 column: 1 of text." in lines
     assert "Measured on held-out rows: 12 rows (20%, chosen at random)" in lines
     assert lines[-2] == "The saved model was refitted on all rows."
@@ -180,22 +180,19 @@ def test_the_default_learner_with_a_cut_and_a_measure(run, mails, tmp_path):
     out = tmp_path / "m.skops"
     done = run("fit", mails, *TABLE, "--threshold", "rcut", "--measure", "hamming_loss", "-o", out)
     assert "Threshold: rcut" in done.out
-    assert "Label sets: the scores are cut by RCut(), as asked." in done.out
+    assert "Label sets: RCut(), as requested." in done.out
     learner = load_model(out).estimator
     assert isinstance(learner.cut_, RCut) and learner.measure == "hamming_loss"
     done = run("fit", mails, *TABLE, "--measure", "f3", "-o", tmp_path / "n.skops")
     assert done.status == 2 and "--measure must be one of" in done.err
 
 
-def test_too_many_labels_to_compare_learners(run, mails, tmp_path, monkeypatch):
-    monkeypatch.setattr("plurilabel.models._train.MOST_COMPARED", 100)
-    done = run("fit", mails, *TABLE, "-o", tmp_path / "m.skops")
-    assert "Learner: ML-kNN, since 48 rows and 3 labels are too many to compare" in done.out
-    assert "MLkNN" in repr(load_model(tmp_path / "m.skops").estimator)
-    table = tmp_path / "texts.csv"
-    table.write_text("text,tags\n" + "a cat,pets\nthe bank,money\n" * 40)
-    given = ("--labels", "tags", "--text", "text", "-o", tmp_path / "t.skops")
-    assert "Learner: OneVsAllLinear, since 64 rows" in run("fit", table, *given).out
+def test_very_many_labels(run, mails, tmp_path, monkeypatch):
+    monkeypatch.setattr("plurilabel.wrappers.automatic._large.FEW_LABELS", 3)
+    monkeypatch.setattr("plurilabel.wrappers.automatic._large.MOST_DENSE", 100)
+    done = run("fit", mails, *TABLE, "--quick", "-o", tmp_path / "m.skops")
+    assert done.status == 0 and "fastText" in done.out
+    assert load_model(tmp_path / "m.skops").estimator.top_ == 50
 
 
 def test_a_learner_with_its_own_imputer_keeps_it(run, mails, tmp_path):

@@ -12,6 +12,7 @@ from plurilabel.inspection import (
     InstanceScoresDisplay,
     LabelConfusionDisplay,
     LabelScoresDisplay,
+    MembersDisplay,
     PrecisionRecallThresholdDisplay,
     ReliabilityDisplay,
     explain,
@@ -317,3 +318,21 @@ def test_labels_never_and_always_there_and_a_single_row():
     assert np.isnan(CooccurrenceDisplay.from_predictions(Y[:, :1]).share_).all()
     assert PrecisionRecallThresholdDisplay.from_predictions(Y, Z).best_cut == 0
     assert ReliabilityDisplay.from_predictions(Y, Z).observed.tolist() == [0.5, 1]
+
+
+def test_members_show_values_weights_and_the_estimate():
+    tried = [
+        {"name": "a", "value": 0.5, "weight": 0.0},
+        {"name": "b", "value": 0.7, "weight": 0.75},
+        {"name": "c", "value": None, "weight": 0.25},
+    ]
+    report = {"measure": "micro_f1", "estimate": 0.72, "tried": tried}
+    drawn = MembersDisplay(report).plot()
+    assert [tick.get_text() for tick in drawn.ax_.get_yticklabels()] == ["b", "c", "a"]
+    dots, line = drawn.ax_.lines
+    np.testing.assert_array_equal(dots.get_xdata(), [0.7, np.nan, 0.5])
+    assert line.get_xdata()[0] == 0.72
+    (weights,) = [ax for ax in drawn.figure_.axes if ax is not drawn.ax_]
+    assert [bar.get_width() for bar in weights.patches] == [0.75, 0.25, 0.0]
+    with pytest.raises(TypeError, match="must be a fitted AutoClassifier, got MLkNN"):
+        MembersDisplay.from_estimator(MLkNN())

@@ -7,7 +7,7 @@ from scipy import sparse
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from plurilabel import MLFastText, OneVsAllLinear, io
-from plurilabel.models import _train, _train_data, _train_texts, load_model, save_model, train
+from plurilabel.models import _train_data, _train_texts, load_model, save_model, train
 
 pytest.importorskip("pyarrow")
 WORDS = [f"{a}{b}" for a in "bdfgk" for b in ("ana", "ena", "ina", "ona")]
@@ -62,7 +62,7 @@ def test_features_are_those_of_all_rows(table, tmp_path, blocks, columns):
 
 
 def test_from_a_file_to_a_model_file(table, tmp_path, blocks, monkeypatch):
-    monkeypatch.setattr(_train, "MOST_LINEAR", 100)
+    monkeypatch.setattr(_train_texts, "MOST_LINEAR", 100)
     told = []
     model = train(write(table[["text", "tags"]], tmp_path), "tags", progress=told.append)
     assert [event.total for event in told if event.kind == "part"] == [5] * 10

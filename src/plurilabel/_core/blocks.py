@@ -215,3 +215,29 @@ def csr_of_rows(data: Any, columns: Any, sizes: Any, width: int) -> sparse.csr_a
     if max(ends[-1], width) <= np.iinfo(np.int32).max:  # else SciPy would widen the columns too
         ends = ends.astype(np.int32)
     return sparse.csr_array((data, columns, ends), shape=(len(sizes), width))
+
+
+def entries_above(matrix: sparse.csr_array, cut: float) -> sparse.csr_array:
+    """A 0/1 matrix of the stored entries above ``cut``."""
+    n, q = matrix.shape
+    kept = matrix.data > cut
+    row = np.repeat(np.arange(n), np.diff(matrix.indptr))[kept]
+    sizes = np.bincount(row, minlength=n)
+    return csr_of_rows(np.ones(len(row), dtype=np.int8), matrix.indices[kept], sizes, q)
+
+
+def top_entries(matrix: sparse.csr_array, k: int) -> sparse.csr_array:
+    """The k highest stored entries of each row; among equal ones the first."""
+    matrix.sort_indices()
+    sizes = np.diff(matrix.indptr)
+    if sizes.max(initial=0) <= k:
+        return matrix
+    there = np.arange(sizes.max()) < sizes[:, None]
+    padded = np.full(there.shape, -np.inf)
+    padded[there] = matrix.data
+    least = np.partition(padded, -k, axis=1)[:, [-k]]
+    above, equal = padded > least, padded == least
+    room = k - above.sum(axis=1, keepdims=True)
+    kept = ((above | (equal & (np.cumsum(equal, axis=1) <= room))) & there)[there]
+    sizes = np.minimum(sizes, k)
+    return csr_of_rows(matrix.data[kept], matrix.indices[kept], sizes, matrix.shape[1])

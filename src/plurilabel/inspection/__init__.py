@@ -9,6 +9,7 @@ from plurilabel.inspection._cooccurrence import CooccurrenceDisplay
 from plurilabel.inspection._instance_scores import InstanceScoresDisplay
 from plurilabel.inspection._label_issues import LabelIssues, find_label_issues, label_quality
 from plurilabel.inspection._label_scores import LabelScoresDisplay
+from plurilabel.inspection._members import MembersDisplay
 from plurilabel.inspection._reliability import ReliabilityDisplay
 from plurilabel.inspection._threshold_curves import (
     PrecisionRecallThresholdDisplay,
@@ -17,7 +18,7 @@ from plurilabel.inspection._threshold_curves import (
 
 __all__ = [
     "Contributions", "CooccurrenceDisplay", "Explained", "Explanations", "InstanceScoresDisplay",
-    "LabelConfusionDisplay", "LabelIssues", "LabelScoresDisplay", "MarkedText",
+    "LabelConfusionDisplay", "LabelIssues", "LabelScoresDisplay", "MarkedText", "MembersDisplay",
     "PrecisionRecallThresholdDisplay", "ReliabilityDisplay", "explain", "find_label_issues",
     "label_quality", "plot_threshold_curves",
 ]  # fmt: skip

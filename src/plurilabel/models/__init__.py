@@ -1,6 +1,7 @@
 """Models: trained, saved, loaded and exported."""
 
 from plurilabel._core.roster import publish
+from plurilabel.models._card import model_card, write_model_card
 from plurilabel.models._file import ModelFileError, load_model, save_model
 from plurilabel.models._issues import find_issues
 from plurilabel.models._model import Model
@@ -13,8 +14,8 @@ from plurilabel.models.onnx import not_exportable, to_onnx
 
 __all__ = [
     "Model", "ModelFileError", "ModelRows", "TrainingEvent", "calibrate", "find_issues",
-    "guarantee", "load_model", "load_parts", "not_exportable", "save_model", "save_parts",
-    "to_onnx", "train",
+    "guarantee", "load_model", "load_parts", "model_card", "not_exportable", "save_model",
+    "save_parts", "to_onnx", "train", "write_model_card",
 ]  # fmt: skip
 
 publish(globals())

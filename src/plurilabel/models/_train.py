@@ -14,7 +14,6 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, TimeSeriesSplit
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
 from plurilabel import io, metrics
 from plurilabel._core.blocks import has_missing
@@ -26,9 +25,7 @@ from plurilabel._core.words import counted
 from plurilabel.evaluation import write_model_report
 from plurilabel.io.shared import imputer, is_dense, kinds_text, uncentred
 from plurilabel.learners import learner_text, make_learner, set_seeds
-from plurilabel.learners.extreme import LabelTree, OneVsAllLinear
-from plurilabel.learners.lazy import MLkNN
-from plurilabel.learners.neural import MLFastText
+from plurilabel.learners.extreme import OneVsAllLinear
 from plurilabel.learners.shared import wrapped
 from plurilabel.model_selection.shared import held_out_rows
 from plurilabel.models._model import Model, scores_or_none
@@ -51,11 +48,9 @@ from plurilabel.models._train_search import fitted, search_best
 from plurilabel.models.onnx import not_exportable
 from plurilabel.thresholds import get_strategy
 from plurilabel.wrappers import AutoClassifier, ThresholdClassifier
+from plurilabel.wrappers.shared import has_many_labels
 
 FOLDS = 3  # for the out-of-fold scores of a threshold
-MOST_MODELS = 5000  # labels up to which large sparse data get a linear model per label
-MOST_LINEAR = 3e8  # rows times labels up to which many texts get the more accurate linear models
-MOST_COMPARED = 2.5e7  # rows times labels up to which learners are compared
 NOT_CENTERED = "Note: StandardScaler does not center, since the features are sparse"
 
 
@@ -375,15 +370,9 @@ class Training(Reporting):
 
     def prepare_automatic(self, measure: str) -> str:
         """Choose learners for the data; return the threshold if one was given."""
-        n, q = self.Y.shape
-        if n * q > MOST_COMPARED:
-            many = f"since {n:,} rows and {q:,} labels are too many to compare"
-            if self.has_sparse_features():  # linear models are better than neighbors on words
-                learner = self.large_learner(n, q)
-                self.tell("plan", f"Learner: {type(learner).__name__}, {many}")
-                return self.prepare(learner)
-            self.tell("plan", f"Learner: ML-kNN, {many}")
-            return self.prepare(make_pipeline(StandardScaler(), MLkNN(10)))
+        if self.exportable and has_many_labels(*self.Y.shape):
+            self.tell("plan", "Learner: OneVsAllLinear, which can be exported with so many labels")
+            return self.prepare(OneVsAllLinear())
         left = self.left(0.7)
         exportable = partial(not_exportable, unknown_labels=isinstance(self.Y, UnknownLabels))
         self.automatic = AutoClassifier(
@@ -399,14 +388,6 @@ class Training(Reporting):
         )
         self.estimator = self.automatic
         return "" if self.threshold is None else self.strategy or "the learner's own threshold"
-
-    def large_learner(self, n: int, q: int) -> Any:
-        """The learner if there are too many texts and labels to compare learners."""
-        if q > MOST_MODELS:
-            return LabelTree(random_state=self.random_state)
-        if n * q <= MOST_LINEAR or self.exportable:
-            return OneVsAllLinear()
-        return MLFastText(min(300, max(100, q // 3)), random_state=self.random_state)
 
     def prepare(self, learner: Any) -> str:
         """Wrap a learner or search in what the data need; return the threshold as text."""

@@ -24,6 +24,8 @@ from plurilabel._core.data.dataset import Dataset
 from plurilabel._core.records import digest_of
 from plurilabel._core.words import counted
 from plurilabel.distributed.shared import CsvBlock, csv_blocks, tag_matrix
+from plurilabel.learners.extreme import LabelTree, OneVsAllLinear
+from plurilabel.learners.neural import MLFastText
 from plurilabel.model_selection.shared import held_out_rows
 from plurilabel.models._model import Model
 from plurilabel.models._model_rows import MOST_MARKS, row_marks
@@ -33,6 +35,8 @@ from plurilabel.models._train_search import fitted
 from plurilabel.wrappers import ThresholdClassifier
 
 ROWS = 50_000  # of a block
+MOST_MODELS = 5000  # labels with a linear model each
+MOST_LINEAR = 3e8  # rows times labels with these models, which are the most accurate
 MOST_HELD_OUT = 20_000  # rows
 MOST_HELD_OUT_CELLS = 2e7  # rows times labels
 MAPPED = {"data": np.float32, "indices": np.int32}  # of X, on disk
@@ -194,8 +198,16 @@ class TextTraining(Training):
         """Take the learner for many rows; its cut is learned from half of the held-out ones."""
         del measure
         self.cuts = self.threshold is None and self.test is not None
-        said = self.prepare(self.large_learner(*self.Y.shape))
+        said = self.prepare(self._learner(*self.Y.shape))
         return "global, from half of the held-out rows" if self.cuts else said
+
+    def _learner(self, n: int, q: int) -> Any:
+        """The learner for so many texts that none are compared."""
+        if q > MOST_MODELS:
+            return LabelTree(random_state=self.random_state)
+        if n * q <= MOST_LINEAR or self.exportable:
+            return OneVsAllLinear()
+        return MLFastText(min(300, max(100, q // 3)), random_state=self.random_state)
 
     def _measure(self) -> None:
         if self.cuts:

@@ -101,9 +101,13 @@ def test_weights_are_those_of_a_greedy_selection(name):
 
 def test_the_best_alone_where_only_one_may_be():
     members, Y = held_out(np.random.default_rng(0))
-    chosen = choose(members, Y, get_measure("macro_auc"), np.arange(80) % 4, max_models=1)
+    chosen = choose(
+        members, Y, get_measure("macro_auc"), np.arange(80) % 4, room=lambda taken: len(taken) < 2
+    )
     assert chosen.weights[0].sum() == 1
-    two = choose(members, Y, get_measure("macro_auc"), np.arange(80) % 4, max_models=2)
+    two = choose(
+        members, Y, get_measure("macro_auc"), np.arange(80) % 4, room=lambda taken: len(taken) < 3
+    )
     assert (two.weights.sum(axis=1) > 0).sum() <= 2
 
 
@@ -183,7 +187,7 @@ def test_it_says_what_it_tried_and_why(fitted):
     told = fitted.summary()
     assert told.startswith("Tried 4 learners in 3 folds of 120 rows, ")
     assert f"F1 {fitted.estimate_:.3f} expected on new rows" in told
-    assert "Label sets: the scores are cut " in told
+    assert "\nLabel sets: " in told
 
 
 def test_deterministic_and_resumable(tmp_path, fitted, monkeypatch):
@@ -246,7 +250,7 @@ def test_unknown_labels():
     model = AutoClassifier("f1", portfolio=MEMBERS, cv=3, random_state=0).fit(X, KNOWN)
     used = ~HIDDEN.all(axis=1)
     assert model.report_["unknown"] == HIDDEN[used].sum()
-    assert model.summary().endswith(f"Left out of all that: {HIDDEN[used].sum()} unknown labels.")
+    assert model.summary().endswith(f"Ignored {HIDDEN[used].sum()} unknown labels.")
     right = model.predict(X) == Y
     often = ((Y.mean(axis=0) > 0.5) == Y).mean()  # each label as most have it
     assert right[HIDDEN].mean() > often + 0.05 and right[~HIDDEN].mean() > 0.75
@@ -564,7 +568,7 @@ def test_rows_of_a_group_stay_together():
 def test_any_splitter(cv):
     model = AutoClassifier("f1", portfolio=MEMBERS, cv=cv, random_state=0).fit(X, Y)
     assert model.report_["folds"] == (len(cv) if isinstance(cv, list) else cv.get_n_splits())
-    assert 0.6 < model.estimate_ < 1
+    assert 0.5 < model.estimate_ < 1  # by as few as 12 rows
     # rows without a known label are not used, whatever the splits call them
     more = np.vstack([np.full((5, 4), np.nan), Y]), np.vstack([9 * X[:5], X])
     if isinstance(cv, list):

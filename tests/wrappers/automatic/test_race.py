@@ -6,7 +6,14 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from scipy.stats import ttest_1samp
 
-from plurilabel import AutoClassifier, GlobalThreshold, OneVsAllLinear, ScoreCalibrator, datasets
+from plurilabel import (
+    BPMLL,
+    AutoClassifier,
+    GlobalThreshold,
+    OneVsAllLinear,
+    ScoreCalibrator,
+    datasets,
+)
 from plurilabel.metrics import average_precision, get_measure, macro_f1, micro_f1
 from plurilabel.wrappers.automatic import _pool
 from plurilabel.wrappers.automatic._ensemble import HeldOut, choose, cuts_for
@@ -155,3 +162,12 @@ def test_a_failure_in_the_race_is_told(monkeypatch):
     monkeypatch.setattr("plurilabel.wrappers.automatic._auto.candidates", lambda *_: [bad, *good])
     model = AutoClassifier(cv=3, random_state=0).fit(X, Y)
     assert model.report_["left_out"] == {"bad": "it failed: RuntimeError: no luck"}
+
+
+def test_networks_are_trained_on_one_thread():
+    torch = pytest.importorskip("torch")
+    seen, usual = [], torch.get_num_threads()
+    learner = BPMLL((3,), max_iter=2, callback=lambda _: seen.append(torch.get_num_threads()))
+    rows = np.random.default_rng(0).normal(size=(30, 3))
+    _pool.fit_one(learner, rows, (rows > 0).astype(int))
+    assert seen == [1, 1] and torch.get_num_threads() == usual

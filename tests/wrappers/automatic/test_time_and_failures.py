@@ -1,5 +1,6 @@
-"""Learners that fail, and learners for which there is no time, by a clock of our own."""
+"""Learners that fail, and limits of time, size and speed."""
 
+import pickle
 from itertools import count
 
 import numpy as np
@@ -7,8 +8,10 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.ensemble import ExtraTreesClassifier
+from sklearn.linear_model import LogisticRegression
 
-from plurilabel import AutoClassifier, MLkNN, metrics
+from plurilabel import AutoClassifier, BinaryRelevance, MLkNN, metrics
 from plurilabel.datasets import make_multilabel
 from plurilabel.wrappers.automatic import _auto, _ensemble, _pool, _selection, _trials
 from plurilabel.wrappers.automatic._portfolio import Candidate
@@ -280,8 +283,8 @@ def test_an_estimate_by_some_of_the_folds_says_so(ticker, monkeypatch):
         ticker.now = 0.0
         model = auto(GOOD, time_limit=limit).fit(X, Y)
         assert model.report_["estimate_folds"] == folds and np.isfinite(model.estimate_)
-        words = {3: "without each fold in turn", 2: "without each of 2 folds in turn",
-                 1: "without one fold, and"}[folds]  # fmt: skip
+        words = {3: "measured on each fold,", 2: "measured on 2 of the 3 folds,",
+                 1: "measured on 1 of the 3 folds,"}[folds]  # fmt: skip
         assert words in model.summary()
 
 
@@ -310,3 +313,23 @@ def test_huge_values_and_a_single_text_are_named():
             model.fit(huge, Y)
     with pytest.raises(ValueError, match="X must be a sequence of texts, got a single text"):
         model.fit(["red day", "blue night", "a green sea"] * 20, Y).predict("red")
+
+
+def test_few_members_by_size_or_speed():
+    members = [
+        ("large", ExtraTreesClassifier(80, random_state=0)),
+        ("small", BinaryRelevance(LogisticRegression())),
+        ("other", BinaryRelevance(LogisticRegression(C=0.01))),
+    ]
+    free = AutoClassifier("macro_auc", portfolio=members, cv=3, random_state=0).fit(X, Y)
+    assert "large" in free.names_
+    sizes = [len(pickle.dumps(one)) for one in free.estimators_]
+    limited = AutoClassifier(
+        "macro_auc", portfolio=members, cv=3, max_bytes=max(sizes) / 2, random_state=0
+    ).fit(X, Y)
+    assert "large" not in limited.names_
+    assert sum(len(pickle.dumps(one)) for one in limited.estimators_) < max(sizes) / 2
+    assert "more than max_bytes" in limited.report_["left_out"]["large"]
+    assert "Size and speed: " in limited.summary()
+    with pytest.raises(ValueError, match="small: .* s for a row, more than max_latency"):
+        AutoClassifier(portfolio=members, cv=3, max_latency=1e-9).fit(X, Y)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from plurilabel._core.base import ProbabilisticClassifier, ScoringClassifier
-from plurilabel._core.blocks import csr_of_rows, stack_rows
+from plurilabel._core.blocks import entries_above, stack_rows, top_entries
 from plurilabel._core.limits import check_size
 from plurilabel.metrics import propensities
 
@@ -47,10 +47,10 @@ class SparseScoresClassifier(ProbabilisticClassifier, ScoringClassifier):
         if not isinstance(k, Integral) or k < 1:
             raise ValueError(f"k must be a positive integer, got {k!r}")
         X = self._validate_predict(X)
-        return stack_rows(self._by_blocks(X, lambda scores: _top(scores, int(k))))
+        return stack_rows(self._by_blocks(X, lambda scores: top_entries(scores, int(k))))
 
     def _predict(self, X: Any) -> Any:
-        sets = stack_rows(self._by_blocks(X, lambda scores: _above(scores, self._cut)))
+        sets = stack_rows(self._by_blocks(X, lambda scores: entries_above(scores, self._cut)))
         return sets if self.sparse_output_ else self._dense(sets, 0.0)
 
     def _scores(self, X: Any) -> NDArray[np.float64]:
@@ -70,28 +70,3 @@ class SparseScoresClassifier(ProbabilisticClassifier, ScoringClassifier):
 def worth_of_labels(Y: Any, weighted: bool) -> NDArray[np.float64] | None:
     """Weights of the instances with each label: 2 / p - 1, or None for 1."""
     return 2 / propensities(Y) - 1 if weighted else None
-
-
-def _above(scores: sparse.csr_array, cut: float) -> sparse.csr_array:
-    n, q = scores.shape
-    kept = scores.data > cut
-    row = np.repeat(np.arange(n), np.diff(scores.indptr))[kept]
-    sizes = np.bincount(row, minlength=n)
-    return csr_of_rows(np.ones(len(row), dtype=np.int8), scores.indices[kept], sizes, q)
-
-
-def _top(scores: sparse.csr_array, k: int) -> sparse.csr_array:
-    """The k highest entries of each row; among equal ones the first."""
-    q = scores.shape[1]
-    scores.sort_indices()
-    sizes = np.diff(scores.indptr)
-    if sizes.max(initial=0) > k:
-        there = np.arange(sizes.max()) < sizes[:, None]
-        padded = np.full(there.shape, -np.inf)
-        padded[there] = scores.data
-        least = np.partition(padded, -k, axis=1)[:, [-k]]
-        above, equal = padded > least, padded == least
-        room = k - above.sum(axis=1, keepdims=True)
-        kept = ((above | (equal & (np.cumsum(equal, axis=1) <= room))) & there)[there]
-        return csr_of_rows(scores.data[kept], scores.indices[kept], np.minimum(sizes, k), q)
-    return scores

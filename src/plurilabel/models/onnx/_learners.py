@@ -222,6 +222,8 @@ def _boosted(graph: Graph, learner: MLGradientBoosting, x: Value) -> Answer:
 
 
 def _automatic(graph: Graph, learner: AutoClassifier, x: Value) -> Answer:
+    if learner.top_ is not None:
+        raise ValueError("sparse scores of many labels cannot be exported; use OneVsAllLinear")
     try:
         x = transformed(graph, learner.encoder_, x)
     except ValueError as error:

@@ -27,6 +27,7 @@ from plurilabel.thresholds import (
 )
 
 Array = NDArray[Any]
+Room = Callable[[set[int]], bool]
 
 FORMS = ("scores", "calibrated", "sets")
 SURE = 0.95  # what a label set says of its labels, as a probability
@@ -105,23 +106,23 @@ def cuts_for(measure: Measure, *, labelled: bool) -> list[Cut]:
     if not labelled or name in _AT_HALF:
         return cuts
     return cuts + [
-        Cut(cut.strategy, True, f"{cut.words}, at least one label")
+        Cut(cut.strategy, True, f"{cut.words}, at least one label per row")
         for cut in cuts
         if not isinstance(cut.strategy, ExpectedF | SeenSets)
     ]
 
 
 def _one(measure: str) -> tuple[ThresholdStrategy, str]:
-    return GlobalThreshold(measure), "at one cut for all labels"
+    return GlobalThreshold(measure), "scores above one threshold for all labels"
 
 
 def _each(measure: str, shrink: float = 1) -> tuple[ThresholdStrategy, str]:
-    return SCut(measure, shrink=shrink), "at a cut for each label"
+    return SCut(measure, shrink=shrink), "scores above a threshold for each label"
 
 
-_HALF = (ConstantThreshold(0.5), "at 0.5")
-_EXPECTED = (ExpectedF(), "where the expected F1 is highest")
-_SEEN = (SeenSets(lift=0.25), "to the likeliest label set that was seen")
+_HALF = (ConstantThreshold(0.5), "scores above 0.5")
+_EXPECTED = (ExpectedF(), "the set with the highest expected F1")
+_SEEN = (SeenSets(lift=0.25), "the most probable set seen in training")
 _AT_HALF = ("hamming_loss", "micro_accuracy", "macro_accuracy")
 _CUTS: dict[str, tuple[tuple[ThresholdStrategy, str], ...]] = {
     **dict.fromkeys(_AT_HALF, (_HALF,)),
@@ -212,7 +213,7 @@ def choose(
     measure: Measure,
     folds: Array,
     *,
-    max_models: int | None = None,
+    room: Room | None = None,
     random_state: int = 0,
     cut: Cut | None = None,
     entries: int = MOST_ENTRIES,
@@ -223,7 +224,8 @@ def choose(
 
     Cuts that suit the measure, or the one given, are compared across ``folds`` (n,). If Y has
     more than ``entries`` labels, the measure is evaluated on a sample of the rows. Calibrators
-    that are given have been fitted. No learner is added after ``until``, by ``perf_counter``.
+    that are given have been fitted. ``room(taken)`` says whether these learners, by number, may be
+    taken together. No learner is added after ``until``, by ``perf_counter``.
     """
     cuts = cuts_for(measure, labelled=_labelled(Y)) if cut is None else [cut]
     if calibrators is None:
@@ -240,7 +242,7 @@ def choose(
     by_member = {forms[i][0]: forms[i][1] for i in order[::-1]}
     chosen = [forms[i] for i in order[:MOST_FORMS]]
     weights = np.zeros((len(members), len(FORMS)))
-    for (j, form, _), count in zip(chosen, _greedy(chosen, value_of, max_models, until)):
+    for (j, form, _), count in zip(chosen, greedy(chosen, value_of, room, until)):
         weights[j, form] = count
     weights /= weights.sum()
     only = np.zeros_like(weights)
@@ -322,25 +324,26 @@ def value_function(measure: Measure, cut: Cut, Y: Any) -> Callable[[Array], floa
     return value
 
 
-def _greedy(
+def greedy(
     forms: Sequence[tuple[int, int, Array]],
     value_of: Callable[[Array], float],
-    max_models: int | None,
+    room: Room | None = None,
     until: float = np.inf,
 ) -> list[int]:
     """How often each form, best first, is taken: the best few, then one more at a time.
 
     With the best few at the start, what is selected depends less on chance.
     """
-    counts = _best_few(forms, max_models)
+    room = room or (lambda _: True)
+    counts = _best_few(forms, room)
     taken = {j for (j, _, _), count in zip(forms, counts) if count}
     total: Any = sum((scores for (_, _, scores), count in zip(forms, counts) if count), 0.0)
     size = sum(counts)
     best, best_counts, since = value_of(total / size), list(counts), 0
     while size < STEPS and since < PATIENCE and len(forms) > 1 and perf_counter() < until:
-        full = max_models is not None and len(taken) >= max_models
+        allowed = {j for j in {j for j, _, _ in forms} if j in taken or room(taken | {j})}
         values = [
-            -np.inf if full and j not in taken else value_of((total + scores) / (size + 1))
+            value_of((total + scores) / (size + 1)) if j in allowed else -np.inf
             for j, _, scores in forms
         ]
         i = int(np.argmax(values))
@@ -369,12 +372,13 @@ def _thinned(
     return counts
 
 
-def _best_few(forms: Sequence[tuple[int, int, Array]], max_models: int | None) -> list[int]:
+def _best_few(forms: Sequence[tuple[int, int, Array]], room: Room) -> list[int]:
     """1 for the best form of each of the first few learners, 0 for the others."""
     taken: set[int] = set()
     counts = []
     for j, _, _ in forms:
-        counts.append(int(j not in taken and len(taken) < min(FIRST, max_models or FIRST)))
+        is_next = j not in taken and len(taken) < FIRST
+        counts.append(int(is_next and (not taken or room(taken | {j}))))
         if counts[-1]:
             taken.add(j)
     return counts

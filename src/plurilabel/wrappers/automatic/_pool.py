@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import combinations
 from numbers import Integral
 from pathlib import Path
@@ -16,15 +17,18 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.parallel import Parallel, delayed
 
+from plurilabel._core.blocks import stack_rows
 from plurilabel._core.compat import safe_indexing, versions
 from plurilabel._core.keys import key_or_none
 from plurilabel._core.limits import one_blas_thread
 from plurilabel._core.records import digest_of, write_atomic
 from plurilabel._core.scores import score_method
+from plurilabel.learners.neural import BPMLL
 from plurilabel.metrics import label_scores
 from plurilabel.model_selection.shared import Split, groups_for, splits_by
 from plurilabel.wrappers._wrapper import fill_unseen
 from plurilabel.wrappers.automatic._ensemble import HeldOut
+from plurilabel.wrappers.automatic._large import top_scores
 from plurilabel.wrappers.automatic._portfolio import Candidate
 from plurilabel.wrappers.automatic._words import Encoded
 
@@ -54,27 +58,51 @@ def splits_for(cv: Any, X: Any, Y: Any, some: Any, groups: Any, seed: int) -> li
     return [split for split in found if all(map(len, split))]
 
 
+@contextmanager
+def _one_thread(learner: Any) -> Iterator[None]:
+    """One thread for BLAS, and for torch where a network is trained.
+
+    On small batches, threads of torch that wait for each other on busy cores took 80 times the
+    processor time.
+    """
+    with one_blas_thread():
+        if not isinstance(learner, BPMLL):
+            yield
+            return
+        import torch
+
+        usual = torch.get_num_threads()
+        torch.set_num_threads(1)
+        try:
+            yield
+        finally:
+            torch.set_num_threads(usual)
+
+
 def fit_one(estimator: Any, X: Any, Y: Any, groups: Any = None) -> Any:
     """A fitted copy; on one thread, and without warnings about convergence."""
-    with warnings.catch_warnings(), one_blas_thread():
+    with warnings.catch_warnings(), _one_thread(estimator):
         warnings.simplefilter("ignore", ConvergenceWarning)
         return clone(estimator).fit(X, Y, **groups_for(estimator, groups))
 
 
-def answers(fitted: Any, X: Any, q: int, *, decides: bool) -> HeldOut:
-    """The predictions of a fitted learner for these rows."""
+def answers(fitted: Any, X: Any, q: int, *, decides: bool, top: int | None = None) -> HeldOut:
+    """The predictions of a fitted learner for these rows; sparse scores of the ``top`` labels."""
+    is_probability = score_method(fitted) == "predict_proba"
     with one_blas_thread():
+        if top is not None:
+            return HeldOut(top_scores(fitted, X, q, top), is_probability)
         scores = np.asarray(label_scores(fitted, X, n_labels=q), dtype=np.float64)
         sets = np.asarray(fitted.predict(X)).reshape(len(scores), q) if decides else None
-    return HeldOut(scores, score_method(fitted) == "predict_proba", sets)
+    return HeldOut(scores, is_probability, sets)
 
 
 def _of_fold(
-    candidate: Candidate, X: Any, X_test: Any, Y: Any, groups: Any
+    candidate: Candidate, X: Any, X_test: Any, Y: Any, groups: Any, top: int | None = None
 ) -> tuple[HeldOut, float]:
     started = perf_counter()
     fitted = fit_one(candidate.estimator, X, Y, groups)
-    found = answers(fitted, X_test, Y.shape[1], decides=candidate.decides)
+    found = answers(fitted, X_test, Y.shape[1], decides=candidate.decides, top=top)
     return found, perf_counter() - started
 
 
@@ -115,7 +143,7 @@ class Pool:
 
     X has the encoded rows. An ``encoder``, not fitted, learns from the training part of each split
     of the ``raw`` rows instead; None if there is nothing to learn. ``encoded`` are rows of splits
-    that it has encoded already.
+    that it has encoded already. With ``top``, scores are sparse, those of so many labels.
     """
 
     def __init__(
@@ -130,9 +158,10 @@ class Pool:
         encoder: Any = None,
         raw: Any = None,
         encoded: Encoded | None = None,
+        top: int | None = None,
     ) -> None:
         self.X, self.Y, self.splits, self.n_jobs, self.groups = X, Y, splits, n_jobs, groups
-        self.encoder, self.raw = encoder, raw
+        self.encoder, self.raw, self.top = encoder, raw, top
         self._encoded: Encoded = encoded or {}
         self.workers = int(effective_n_jobs(n_jobs))
         self.at_once = min(self.workers, len(splits))
@@ -176,7 +205,7 @@ class Pool:
                     return None
             some = self.splits[len(parts) : len(parts) + self.at_once]
             parts += Parallel(n_jobs=self.n_jobs)(
-                delayed(_of_fold)(candidate, *self._fold(split)) for split in some
+                delayed(_of_fold)(candidate, *self._fold(split), self.top) for split in some
             )
         found = self._together([part for part, _ in parts], self.splits)
         seconds = float(np.mean([seconds for _, seconds in parts]))
@@ -284,8 +313,10 @@ class Pool:
 
     def _together(self, parts: Sequence[HeldOut], splits: Sequence[Split]) -> HeldOut:
         found = joined(parts)
-        fill_unseen(found.scores, self.Y, splits)
-        if not np.isfinite(found.scores).all():
+        if self.top is None:
+            fill_unseen(found.scores, self.Y, splits)
+        values = found.scores if self.top is None else found.scores.data
+        if not np.isfinite(values).all():
             raise ValueError("there are scores that are not finite")
         return found
 
@@ -298,10 +329,7 @@ class Pool:
 
 def joined(parts: Sequence[HeldOut]) -> HeldOut:
     """Predictions for the rows of all parts."""
-    scores, is_probability = (
-        np.concatenate([part.scores for part in parts]),
-        parts[0].probabilities,
-    )
+    scores, is_probability = stack_rows([part.scores for part in parts]), parts[0].probabilities
     if any(part.sets is None for part in parts):
         return HeldOut(scores, is_probability)
     sets = np.concatenate([np.asarray(part.sets) for part in parts]).astype(np.int8)

@@ -54,8 +54,11 @@ def told(report: dict[str, Any], seconds: float) -> str:
         left_out = [f"Left out: {name}, {why}" for name, why in report["left_out"].items()]
         return "\n".join([f"Learner: {only['name']}, since {report['why']}.", *left_out])
     tried = counted(len(report["tried"]) + len(report["dropped"]), "learner")
+    where = f"in {report['folds']} folds" if report["folds"] > 1 else "on one split"
+    if sample := report.get("sample"):
+        where += f" (trained on {sample[0]:,}, tested on {sample[1]:,})"
     lines = [
-        f"Tried {tried} in {report['folds']} folds of {counted(report['rows'], 'row')}, "
+        f"Tried {tried} {where} of {counted(report['rows'], 'row')}, "
         f"{duration(max(1, round(seconds)))}:",
         *_told_learners(report, measure),
     ]
@@ -68,15 +71,14 @@ def told(report: dict[str, Any], seconds: float) -> str:
     lines += [f"Left out: {name}, {why}" for name, why in left_out if why != NO_TIME]
     chosen = sum(one["weight"] > 0 for one in report["tried"])
     if report["estimate"] is not None:
-        what = "The best" if chosen == 1 else f"The weighted mean of {chosen}"
-        some = report.get("estimate_folds", report["folds"])
-        part = "one fold" if some == 1 else f"each of {some} folds in turn"
-        which = "each fold in turn" if some == report["folds"] else part
+        what = "Best learner" if chosen == 1 else f"Weighted mean of {chosen} learners"
         lines.append(
-            f"{what}: {measure.title} {report['estimate']:.3f} expected on new rows (selected "
-            f"without {which}, and measured on that fold)."
+            f"{what}: {measure.title} {report['estimate']:.3f} expected on new rows "
+            f"({_how_estimated(report)})."
         )
-    lines.append(f"Label sets: the scores are cut {report['cut']}.")
+    if size := report.get("size"):
+        lines.append(f"Size and speed: {size}.")
+    lines.append(f"Label sets: {report['cut']}.")
     if kinds := report.get("columns"):
         lines.append(f"{counted(len(kinds), 'column')}: {kinds_text(kinds)}.")
         if words := report.get("words"):
@@ -84,8 +86,17 @@ def told(report: dict[str, Any], seconds: float) -> str:
         left_out = report["columns_left_out"].items()
         lines += [f"Column {name!r} left out as an identifier: {why}." for name, why in left_out]
     if unknown := report.get("unknown"):
-        lines.append(f"Left out of all that: {counted(unknown, 'unknown label')}.")
+        lines.append(f"Ignored {counted(unknown, 'unknown label')}.")
     return "\n".join(lines)
+
+
+def _how_estimated(report: dict[str, Any]) -> str:
+    """Which rows the estimate is measured on."""
+    some, folds = report.get("estimate_folds", report["folds"]), report["folds"]
+    if folds == 1:
+        return "selected on one half of the test rows, measured on the other"
+    which = "each fold" if some == folds else f"{some} of the {folds} folds"
+    return f"measured on {which}, selected on the others"
 
 
 def _told_learners(report: dict[str, Any], measure: Any) -> list[str]:

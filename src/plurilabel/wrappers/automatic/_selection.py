@@ -27,7 +27,14 @@ from plurilabel.wrappers.automatic._ensemble import (
 )
 from plurilabel.wrappers.automatic._pool import Pool, joined
 from plurilabel.wrappers.automatic._race import dropped
-from plurilabel.wrappers.automatic._trials import MARGIN, NO_LAST_FIT, Clock, Tried, none_left
+from plurilabel.wrappers.automatic._trials import (
+    MARGIN,
+    NO_LAST_FIT,
+    Clock,
+    Limits,
+    Tried,
+    none_left,
+)
 
 NESTED_SECONDS = 1.0  # guessed, for a fit of every learner: only then the estimate is nested
 SELECTION = 0.1  # of the time limit: for choice and estimate, if they may take more than they must
@@ -42,11 +49,11 @@ class Selection:
 
     def __init__(
         self, Y: Any, rows: NDArray[np.intp], measure: Measure, folds: NDArray[np.intp],
-        clock: Clock, cut: Cut | None, **options: Any,
+        clock: Clock, cut: Cut | None, limits: Limits, random_state: int,
     ) -> None:  # fmt: skip
         self.Y, self.rows = Y[rows], rows  # of the predictions
         self.measure, self.folds, self.clock, self.cut = measure, folds, clock, cut
-        self.options = options
+        self.limits, self.seed = limits, random_state
         self.n_folds = len(np.unique(folds))
         self.costs: tuple[Cost, Cost] | None = None  # with many scores, and with few
         self.calibration: dict[int, float] = {}  # seconds, by learner
@@ -90,7 +97,7 @@ class Selection:
         return choose(
             [one.held for one in members], self.Y, self.measure, self.folds,  # type: ignore[misc]
             calibrators=[one.calibrator for one in members],
-            **self._options(len(members), self.clock.left() - reserved),
+            **self._options(members, self.clock.left() - reserved),
         )  # fmt: skip
 
     def estimate(self, members: Sequence[Tried]) -> tuple[float, int]:
@@ -106,7 +113,7 @@ class Selection:
 
         left = self.clock.left() / self.n_folds - once
         held: list[Any] = [one.held for one in members]
-        options = self._options(len(members), left)
+        options = self._options(members, left)
         given = held, self.Y, self.measure, self.folds, self.rows
         nested = [one.nested for one in members if one.nested is not None] or None
         value, alone = estimate(*given, nested=nested, goes_on=goes_on, **options)
@@ -129,12 +136,14 @@ class Selection:
         whole = LOOKS * min(forms, MOST_FORMS) * many.look + many.cuts
         return whole, min(whole, 2 * forms * few.look + few.cuts)
 
-    def _options(self, n_members: int, seconds: float) -> dict[str, Any]:
+    def _options(self, members: Sequence[Tried], seconds: float) -> dict[str, Any]:
+        room = self.limits.room(members)
+        options = {"room": room, "random_state": self.seed, "cut": self.cut}
         if self.costs is None:
-            return {**self.options, "cut": self.cut}
-        entries, (_, few) = entries_for(seconds, *self._looks(n_members)), self.costs
+            return options
+        entries, (_, few) = entries_for(seconds, *self._looks(len(members))), self.costs
         until = perf_counter() + seconds - few.cuts
-        return {**self.options, "cut": self.cut, "entries": entries, "until": until}
+        return {**options, "entries": entries, "until": until}
 
 
 def nest(selection: Selection, members: Sequence[Tried], pool: Pool, clock: Clock) -> bool:
@@ -163,8 +172,10 @@ def choose_and_fit(
 ) -> tuple[Choice, list[Tried]]:
     """The choice, and the learners with a weight, fitted on all rows.
 
-    One that fails, or for which there is no time, is left out, and the choice is made again.
+    One that fails, or for which there is no time, is left out, and the choice is made again. So
+    it is where those that were chosen turn out to be too large or too slow together.
     """
+    limits = selection.limits
     finished = [one for one in tried if one.held is not None]
     while True:
         some_fitted = any(one.fitted is not None for one in finished)
@@ -175,7 +186,7 @@ def choose_and_fit(
                  or _has_time(one, pool, clock))
         ]  # fmt: skip
         if not alive:
-            raise none_left(tried) from next(one.error for one in tried if one.error is not None)
+            raise none_left(tried) from next((one.error for one in tried if one.error), None)
         fits = pool.refit * sum(one.seconds for one in alive if one.fitted is None)
         chosen = selection.choose(alive, fits)
         for one in finished:
@@ -184,8 +195,12 @@ def choose_and_fit(
             one.weight = float(weights.sum())
         used = [one for one in alive if one.weight > 0]
         for one in sorted(used, key=lambda one: -one.weight):
-            _fit_last(one, pool, clock, any(other.fitted is not None for other in used))
-        if not any(one.why_not for one in used):
+            is_late = any(other.fitted is not None for other in used)
+            _fit_last(one, pool, clock, limits, is_late=is_late)
+        for one in used:
+            if not one.why_not and (why := limits.exceeded([one])):
+                one.why_not = why
+        if not any(one.why_not for one in used) and not limits.exceeded(used):
             return chosen.of(np.flatnonzero([one.weight > 0 for one in alive])), used
 
 
@@ -195,7 +210,7 @@ def _has_time(one: Tried, pool: Pool, clock: Clock) -> bool:
     return clock.limit is None or seconds < MARGIN * clock.limit or clock.allows(seconds)
 
 
-def _fit_last(one: Tried, pool: Pool, clock: Clock, is_late: bool) -> None:
+def _fit_last(one: Tried, pool: Pool, clock: Clock, limits: Limits, *, is_late: bool) -> None:
     """Fit a learner on all rows; the first whatever the time."""
     if one.fitted is not None:
         return
@@ -204,5 +219,6 @@ def _fit_last(one: Tried, pool: Pool, clock: Clock, is_late: bool) -> None:
         return
     try:
         one.fitted = pool.fit(one.candidate)
+        limits.measure(one, pool.X)
     except Exception as error:  # whatever a learner raises
         one.fails(error)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
@@ -11,6 +12,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import gen_batches
 
+from plurilabel._core.scores import score_method
 from plurilabel._core.words import duration, file_size
 from plurilabel.wrappers.automatic._ensemble import HeldOut
 from plurilabel.wrappers.automatic._pool import Pool
@@ -43,10 +45,62 @@ class Tried:
     value: float = np.nan  # of the measure, by itself
     dropped: str = ""  # why it does not go on after the first folds
     weight: float = 0.0
+    costs: tuple[float, float] = (0.0, 0.0)  # bytes and seconds for a row, once fitted
 
     def fails(self, error: Exception) -> None:
         """Leave it out, and say why."""
         self.error, self.why_not = error, f"it failed: {said(error)}"
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What the chosen learners may need together: how many, their bytes, and their seconds."""
+
+    models: int | None = None
+    bytes: float | None = None
+    latency: float | None = None
+
+    def room(self, members: Sequence[Tried]) -> Callable[[set[int]], bool]:
+        """Whether members, by number, are within the limits together, as far as is known."""
+
+        def has_room(taken: set[int]) -> bool:
+            if self.models is not None and len(taken) > self.models:
+                return False
+            return not self.exceeded([members[j] for j in taken])
+
+        return has_room
+
+    def exceeded(self, members: Sequence[Tried]) -> str:
+        """How members exceed the limits together, or ""."""
+        size, latency = (sum(part) for part in zip((0.0, 0.0), *(one.costs for one in members)))
+        if self.bytes is not None and size > self.bytes:
+            return f"{file_size(size)}, more than max_bytes"
+        if self.latency is not None and latency > self.latency:
+            return f"{latency:.2g} s for a row, more than max_latency"
+        return ""
+
+    def measure(self, one: Tried, X: Any) -> None:
+        """Set the costs of a fitted learner, if they are limited."""
+        if self.bytes is not None or self.latency is not None:
+            size, method, seconds = Counter(), score_method(one.fitted), []
+            pickle.dump(one.fitted, size, protocol=5)
+            for _ in range(3):
+                started = perf_counter()
+                getattr(one.fitted, method)(X[:1])
+                seconds.append(perf_counter() - started)
+            one.costs = size.bytes, min(seconds)
+
+
+class Counter:
+    """A stream that only counts what is written."""
+
+    bytes = 0.0
+
+    def write(self, data: Any) -> int:
+        """Count the bytes."""
+        size = memoryview(data).nbytes
+        self.bytes += size
+        return size
 
 
 def said(error: Exception) -> str:
