@@ -122,7 +122,7 @@ class Fold:
         same there, and have a weight for each row in place of each feature.
         """
         if not self.products:
-            return tuple(normalize(part) for part in self.rows(names))  # type: ignore[return-value]
+            return tuple(normalize(part) for part in self.rows(names))
         parts = [part for name, part in self.products.items() if name in ("", *names)]
         K, M, squares = (sum(some[1:], some[0]) for some in zip(*parts))
         lengths, others = (np.sqrt(np.maximum(part, TINY)) for part in (np.diag(K), squares))
