@@ -59,7 +59,7 @@ speed: .venv-bench/.ready
 
 .venv/.test: pyproject.toml constraints/test.txt
 	$(PYTHON) -m venv .venv
-	$(BIN)/python $(PIP) '.[test,docs,torch,kernels,keras,streams,dask]' --constraint constraints/test.txt
+	$(BIN)/python $(PIP) '.[test,docs,torch,kernels,keras,streams,dask,transformers]' --constraint constraints/test.txt
 	touch .venv/.run $@
 
 .venv-oldest/.ready: pyproject.toml constraints/oldest.txt

@@ -38,6 +38,18 @@ def test_rows_of_length_one_are_close_in_single_precision():
     assert_allclose(learner.coef_.toarray(), exact.coef_.toarray(), atol=2e-4)
 
 
+@pytest.mark.parametrize("loss", ["squared_hinge", "logistic"])
+def test_few_rows_of_many_features_have_the_same_weights(loss):
+    wide = datasets.make_sparse_multilabel(40, 400, 4, nnz_per_row=30, random_state=0)
+    rows = np.r_[np.arange(40), 0, 0]  # equal ones, too
+    A, B = wide.X[rows], wide.Y[rows]
+    learner = OneVsAllLinear(loss=loss, C=0.3, prune=0, tol=1e-5, warm_start=True).fit(A, B)
+    learner.set_params(C=2.0).fit(A, B)
+    exact = OneVsAllLinear(loss=loss, C=2.0, **EXACT).fit(normalize(A), B)
+    assert_allclose(learner.coef_.toarray(), exact.coef_.toarray(), atol=5e-4)
+    assert_allclose(learner.intercept_, exact.intercept_, atol=5e-4)
+
+
 def test_propensities_weigh_the_instances_of_a_label():
     learner = OneVsAllLinear(propensities=True, **EXACT).fit(X, Y)
     worth = 2 / metrics.propensities(Y) - 1

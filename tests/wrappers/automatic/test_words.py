@@ -3,11 +3,13 @@
 import numpy as np
 import pandas as pd
 import pytest
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.sparse import hstack
 from sklearn.base import clone
 from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.preprocessing import normalize
 
-from plurilabel import AutoClassifier, TableEncoder
+from plurilabel import AutoClassifier, OneVsAllLinear, TableEncoder
 from plurilabel.metrics import get_measure
 from plurilabel.wrappers.automatic import _words
 from plurilabel.wrappers.automatic._ensemble import cuts_for
@@ -55,6 +57,25 @@ def test_rows_are_encoded_once_for_all_choices():
     assert_array_equal(B.toarray(), fitted.transform(frame[100:]).toarray())
 
 
+def test_few_long_texts_have_the_same_models_where_they_are_compared():
+    long = [" ".join(TEXTS[i : i + 5]) for i in range(60)]
+    words, parts = TfidfVectorizer(), TfidfVectorizer(analyzer="char_wb", ngram_range=(2, 4))
+    A, B = (
+        hstack([getattr(block, how)(rows) for block in (words, parts)], format="csr")
+        for how, rows in (("fit_transform", long[:20] + long[:2]), ("transform", long[40:]))
+    )
+    sizes = [len(words.vocabulary_), len(parts.vocabulary_)]
+    fold = _words.Fold(A, B, np.repeat(["words", "parts"], sizes))
+    assert fold.products
+    for names in (["words"], ["words", "parts"]):
+        scores = []
+        for train, test in (fold.learnable(names), map(normalize, fold.rows(names))):
+            learner = OneVsAllLinear(normalize=False, prune=0, tol=1e-8, max_iter=100)
+            learner.fit(train, np.r_[Y[:20], Y[:2]])
+            scores.append(learner.decision_function(test))
+        assert_allclose(*scores, atol=1e-4)
+
+
 def test_words_that_are_given_stay():
     given = TableEncoder(words=TfidfVectorizer(min_df=3))
     model = AutoClassifier(portfolio="quick", cv=2, encoder=given, random_state=0).fit(TEXTS, Y)
@@ -67,7 +88,7 @@ def test_what_is_tried_depends_on_sizes_and_on_what_is_installed(monkeypatch):
     frame = encoder.typed_rows(TEXTS).frame
     monkeypatch.setattr(_words, "find_spec", lambda _: None)
     assert list(_words.blocks(encoder, frame, None)) == ["words", "parts"]
-    assert list(_words.blocks(encoder, frame, 0.1)) == ["words"]
+    assert list(_words.blocks(encoder, frame, 0.01)) == ["words"]
     monkeypatch.setattr(_words, "find_spec", lambda _: True)
     assert list(_words.blocks(encoder, frame, None)) == ["words", "parts", "vectors"]
     monkeypatch.setattr(_words, "FEW", 100)

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from scipy.linalg import cholesky, solve_triangular
 
 from plurilabel._core.blocks import squared_norms
 
@@ -15,6 +16,8 @@ LOSSES = ("logistic", "squared_hinge")
 SURE = 30.0  # score of a label that all instances have; minus this for one that none has
 LARGEST = 1e70  # of values that are not scaled: Newton steps have their fourth powers
 CELLS = 2**21  # instances (or features) times labels of a block: a dozen arrays of this size
+FEW_ROWS = 1000  # with a fourth of the features or less: solved in the space that they span
+JITTER = 1e-6  # added to the squared length of rows, which is 1, so that equal rows do no harm
 
 
 class Settings(NamedTuple):
@@ -61,8 +64,36 @@ def prepared(X: Any, *, unit: bool) -> sparse.csr_array:
     return X.astype(np.float32)
 
 
+class RowSpace:
+    """The space that few rows of many features span, where models have a weight for each row.
+
+    The best weights of all features lie in it, and lengths are the same there.
+    """
+
+    def __init__(self, X: sparse.csr_array) -> None:
+        self.T = sparse.csr_array(X.T)
+        products = (X @ self.T).toarray().astype(np.float64)
+        self.root = cholesky(products + JITTER * np.eye(len(products)), lower=True)
+        self.X = self.root.astype(np.float32)  # (n, n), the rows
+
+    @staticmethod
+    def suits(X: sparse.csr_array) -> bool:
+        """Whether rows, of length 1, are few enough."""
+        return X.shape[0] <= min(FEW_ROWS, X.shape[1] // 4)
+
+    def inside(self, W: NDArray[Any]) -> NDArray[np.float64]:
+        """Weights (n + 1, m) in the space; those of features and biases are given."""
+        found = solve_triangular(self.root, self.T.T @ W[:-1], lower=True)
+        return np.vstack([found, W[-1:]])
+
+    def outside(self, W: NDArray[Any]) -> NDArray[np.float32]:
+        """Weights (d, m) of the features."""
+        found = solve_triangular(self.root, W, lower=True, trans="T")
+        return np.asarray(self.T @ found.astype(np.float32))
+
+
 def train(
-    X: sparse.csr_array,
+    X: sparse.csr_array | NDArray[np.float32],
     Y: sparse.csc_array,
     settings: Settings,
     weights: NDArray[np.float64] | None = None,
@@ -127,8 +158,11 @@ def ridge(X: sparse.csr_array, Z: NDArray[np.floating[Any]], C: float) -> NDArra
     return W
 
 
-def _with_bias(X: sparse.csr_array) -> tuple[sparse.csr_array, sparse.csr_array]:
+def _with_bias(X: Any) -> tuple[Any, Any]:
     """X with a feature that is 1, and its transpose."""
+    if isinstance(X, np.ndarray):
+        wide = np.hstack([X, np.ones((len(X), 1), dtype=X.dtype)])
+        return wide, wide.T
     ones = sparse.csr_array(np.ones((X.shape[0], 1), dtype=X.dtype))
     both = sparse.csr_array(sparse.hstack([X, ones], format="csr"))
     return both, sparse.csr_array(both.T)

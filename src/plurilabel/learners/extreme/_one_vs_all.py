@@ -18,7 +18,14 @@ from plurilabel._core.explanation.contributions import LOG_ODDS, SCORE, Given, P
 from plurilabel._core.fitted import Declared, count, numbers, parameter
 from plurilabel._core.limits import check_size
 from plurilabel._core.unknown import known_part
-from plurilabel.learners.extreme._linear import CELLS, LOSSES, Settings, prepared, train
+from plurilabel.learners.extreme._linear import (
+    CELLS,
+    LOSSES,
+    RowSpace,
+    Settings,
+    prepared,
+    train,
+)
 from plurilabel.learners.extreme._sparse_scores_classifier import (
     SparseScoresClassifier,
     worth_of_labels,
@@ -136,14 +143,17 @@ class OneVsAllLinear(WeightedFit, SparseScoresClassifier):
         worth = worth_of_labels(Y, self.propensities)
         settings = Settings(self.loss, self.C, self.tol, self.max_iter, self.prune)
         before = self._before((X.shape[1], q))
+        space = RowSpace(X) if self.normalize and RowSpace.suits(X) else None
 
         def train_block(some: slice) -> tuple[Any, Any, int]:
             part = None if worth is None else worth[some]
-            more = {
-                "start": None if before is None else before[:, some].toarray(),
-                "unknown": None if unknown is None else unknown[:, some],
-            }
-            W, biases, _, n_iter = train(X, Y[:, some], settings, weights, part, **more)
+            start = None if before is None else before[:, some].toarray()
+            if space is not None and start is not None:
+                start = space.inside(start)
+            more = {"start": start, "unknown": None if unknown is None else unknown[:, some]}
+            rows = X if space is None else space.X
+            W, biases, _, n_iter = train(rows, Y[:, some], settings, weights, part, **more)
+            W = W if space is None else space.outside(W)
             return sparse.csc_array(np.where(abs(W) > self.prune, W, 0)), biases, n_iter
 
         blocks = row_blocks(q, max(n, X.shape[1]), CELLS)

@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import cholesky, solve_triangular
 from sklearn.base import clone
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.pipeline import FeatureUnion
+from sklearn.preprocessing import normalize
 
 from plurilabel._core.compat import safe_indexing
 from plurilabel.io import TableEncoder
@@ -30,6 +32,7 @@ ENOUGH = 500  # held-out rows that decide
 LEARNED = 2000  # training rows of a fold, at most, for the comparison of features
 WORTH = 0.002  # of the measure: what a costlier set of features must gain
 COSTS = (0.3, 1.0, 3.0)  # values of C; the first two with many rows
+TINY = 1e-6  # of a squared length of 1
 TITLES = {"words": "words", "parts": "parts of words", "vectors": "static vectors"}
 CHOICES = (  # the cheapest first
     ("words",),
@@ -76,22 +79,56 @@ def choose_words(
         return _with(encoder, found, choices[0]), {}, _told(choices[0])
     sizes = np.cumsum([len(test) for _, test in splits])
     some = splits[: int(np.searchsorted(sizes, ENOUGH)) + 1]
-    folds = []  # the encoded rows of each, and the columns of each block
+    folds = []
     for train, test in some:
         fitted = _with(encoder, found, tuple(found))
         A = fitted.fit_transform(safe_indexing(X, train))
-        folds.append((A, fitted.transform(safe_indexing(X, test)), _columns(fitted)))
-    best: tuple[float, Sequence[str], Encoded] | None = None
+        B = fitted.transform(safe_indexing(X, test))
+        folds.append(Fold(A, B, _columns(fitted)))
+    best: tuple[float, Sequence[str]] | None = None
     for names in choices:
-        encoded: Encoded = {}
-        for (train, _), (A, B, columns) in zip(some, folds):
-            kept = np.flatnonzero(np.isin(columns, ["", *names]))
-            encoded[train.tobytes()] = A[:, kept], B[:, kept]
-        value = _value(encoded, Y, some, measure, cut)
+        value = _value([fold.learnable(names) for fold in folds], Y, some, measure, cut)
         if best is None or value > best[0] + WORTH:
-            best = value, names, encoded
+            best = value, names
     assert best is not None
-    return _with(encoder, found, best[1]), best[2], _told(best[1])
+    chosen = best[1]
+    encoded = {train.tobytes(): fold.rows(chosen) for (train, _), fold in zip(some, folds)}
+    return _with(encoder, found, chosen), encoded, _told(chosen)
+
+
+class Fold:
+    """Training and test rows of a fold, with all blocks of features."""
+
+    def __init__(self, A: Any, B: Any, columns: NDArray[np.str_]) -> None:
+        self.A, self.B, self.columns = A, B, columns
+        self.products: dict[str, tuple[Any, Any, Any]] = {}
+        if A.shape[0] ** 2 > A.nnz:
+            return
+        for name in np.unique(columns):
+            train, test = self.rows([str(name)])
+            squares = test.multiply(test).sum(axis=1)
+            both = (train @ train.T).toarray(), (test @ train.T).toarray()
+            self.products[str(name)] = *both, np.asarray(squares).ravel()
+
+    def rows(self, names: Sequence[str]) -> tuple[Any, Any]:
+        """Training and test rows with these blocks, and with columns that are not texts."""
+        kept = np.flatnonzero(np.isin(self.columns, ["", *names]))
+        return self.A[:, kept], self.B[:, kept]
+
+    def learnable(self, names: Sequence[str]) -> tuple[Any, Any]:
+        """The same rows, of length 1, for linear models.
+
+        Few long texts are rotated into the space that the training rows span: models are the
+        same there, and have a weight for each row in place of each feature.
+        """
+        if not self.products:
+            return tuple(normalize(part) for part in self.rows(names))
+        parts = [part for name, part in self.products.items() if name in ("", *names)]
+        K, M, squares = (sum(some[1:], some[0]) for some in zip(*parts))
+        lengths, others = (np.sqrt(np.maximum(part, TINY)) for part in (np.diag(K), squares))
+        K = K / np.outer(lengths, lengths) + TINY * np.eye(len(K))
+        root = cholesky(K, lower=True)
+        return root, solve_triangular(root, (M / np.outer(others, lengths)).T, lower=True).T
 
 
 def _told(names: Sequence[str]) -> str:
@@ -121,14 +158,15 @@ def _columns(fitted: TableEncoder) -> NDArray[np.str_]:
     return found
 
 
-def _value(encoded: Encoded, Y: Any, splits: Sequence[Split], measure: Measure, cut: Cut) -> float:
+def _value(
+    folds: Sequence[tuple[Any, Any]], Y: Any, splits: Sequence[Split], measure: Measure, cut: Cut
+) -> float:
     """The measure of linear support vectors, with the best C."""
     costs = COSTS if len(Y) <= FEW else COSTS[:2]
     scores: list[list[Any]] = [[] for _ in costs]
-    for train, _ in splits:
-        A, B = encoded[train.tobytes()]
+    for (train, _), (A, B) in zip(splits, folds):
         rows = np.arange(0, len(train), -(-len(train) // LEARNED))
-        learner = OneVsAllLinear(warm_start=True)
+        learner = OneVsAllLinear(normalize=False, prune=0, warm_start=True)
         for C, parts in zip(costs, scores):
             learner.set_params(C=C).fit(A[rows], Y[train[rows]])
             parts.append(np.asarray(label_scores(learner, B, n_labels=Y.shape[1])))
