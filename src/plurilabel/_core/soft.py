@@ -72,7 +72,7 @@ def copied_rows(X: Any, y: Any, sample_weight: Any, learner: Any = None) -> tupl
     """Row number, labels and weight of each copy, for a learner that may need all labels."""
     check_consistent_length(X, y)
     names, weighted = column_names(y), column_names(sample_weight)
-    if names is not None and weighted is not None and names != weighted:
+    if names is not None and weighted not in (None, names, list(map(str, range(len(names))))):
         raise ValueError(f"sample_weight must have the columns of y, {names}, got {weighted}")
     P, unknown = _probabilities(y), known_part(y)[1]
     rows, Y, weights = _layers(P, _cell_weights(sample_weight, P, unknown))
