@@ -69,11 +69,12 @@ def fuse(
             depend on each other. The rates of a source are shrunk towards its means over all
             labels. Sources that copy each other are detected and not counted several times.
     known : array-like of shape (n, q), optional
-        Labels that are certain: 0 or 1, and NaN elsewhere; columns of a data frame are matched by
-        name. They are kept as they are, help to estimate the rates of the sources, and calibrate
-        the probabilities of all other cells by a linear map of the log-odds, shrunk towards the
-        identity. If only ones or only zeros of a label are known, they are not a random sample:
-        they are kept, but have no influence on other cells.
+        Labels that are certain: 0 or 1, and NaN elsewhere. Rows and columns of a data frame are
+        matched by name; it may have only some of the rows. Known labels are kept as they are,
+        help to estimate the rates of the sources, and calibrate the probabilities of all other
+        cells by a linear map of the log-odds, shrunk towards the identity. If only ones or only
+        zeros of a label are known, they are not a random sample: they are kept, but have no
+        influence on other cells.
     n_components : int, default=8
         For ``"joint"``; at most the number of rows.
     copies : bool, default=True
@@ -164,6 +165,16 @@ def _known_cells(known: Any, votes: Votes) -> Floats:
     shape = votes.shape
     if known is None:
         return np.full(shape, np.nan)
+    index: Any = getattr(known, "index", None)
+    numbered = type(index).__name__ == "RangeIndex" and list(index) == list(range(shape[0]))
+    if hasattr(known, "reindex") and not numbered:
+        names = set(votes.row_names)
+        if not index.is_unique or any(row not in names for row in index):
+            raise ValueError(
+                "the index of known must have row names of the votes, each once; "
+                "reset_index(drop=True) drops it"
+            )
+        known = known.reindex(list(votes.row_names))
     filled, unknown = known_part(by_label(known, votes.label_names, "known"))
     labels = dense(check_labels(filled, name="known")).astype(np.float64)
     if labels.shape != shape:
