@@ -281,3 +281,18 @@ def test_a_label_without_votes_may_be_there_or_not():
     for method in ("majority", "weighted"):
         found = fuse(votes, method).probabilities
         assert_array_equal(found, [[1, 0.5], [0, 0.5], [0.5, 0.5]])
+
+
+def test_known_rows_are_matched_by_name():
+    votes = Votes.from_matrices({"a": [[1, 0], [0, 1], [1, 1]]}, row_names=["x", "y", "z"])
+    known = pd.DataFrame([[0, 1], [1, 0]], index=["z", "y"], columns=votes.label_names)
+    found = fuse(votes, "majority", known=known).probabilities
+    assert_array_equal(found[1:], [[1, 0], [0, 1]])
+    by_position = pd.DataFrame([[0, 1]] * 3, columns=votes.label_names)
+    assert_array_equal(fuse(votes, "majority", known=by_position).probabilities, [[0, 1]] * 3)
+    turned = Votes.from_matrices({"a": [[1], [0]]}, row_names=[1, 0])
+    certain = pd.DataFrame({"label0": [1, 0]}, index=pd.Index([0, 1]))
+    assert_array_equal(fuse(turned, "majority", known=certain).probabilities, [[0], [1]])
+    for wrong in (["z", "w"], ["z", "z"]):
+        with pytest.raises(ValueError, match="the index of known must have row names"):
+            fuse(votes, "majority", known=known.set_axis(wrong))

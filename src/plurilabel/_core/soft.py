@@ -1,4 +1,4 @@
-"""Soft labels: probabilities in place of 0 and 1, and the 0/1 labels that they stand for."""
+"""Soft labels: probabilities instead of 0 and 1, and weighted 0/1 copies of them."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ def soft_copies(X: Any, y: Any, sample_weight: Any = None) -> tuple[Any, Any, An
 
     A label with probability p is present in copies with a total weight of p, and absent in copies
     with a total weight of 1 - p. Each row gets as few copies as possible, at most one more than
-    it has distinct probabilities: a copy that has a label also has all labels that are more
-    probable. The labels of a row are thus as dependent as their probabilities allow, which makes
-    no difference to learners that treat labels one by one.
+    it has distinct probabilities: a copy with a label also has all more probable labels. The
+    labels of a row are thus as dependent as their probabilities allow, which makes no difference
+    to learners that treat labels one by one.
 
     Rows whose labels are all 0 or 1 are left as they are. Learners with ``sample_weight`` call
     this function themselves.
@@ -72,7 +72,7 @@ def copied_rows(X: Any, y: Any, sample_weight: Any, learner: Any = None) -> tupl
     """Row number, labels and weight of each copy, for a learner that may need all labels."""
     check_consistent_length(X, y)
     names, weighted = column_names(y), column_names(sample_weight)
-    if names is not None and weighted is not None and names != weighted:
+    if names is not None and weighted not in (None, names, list(map(str, range(len(names))))):
         raise ValueError(f"sample_weight must have the columns of y, {names}, got {weighted}")
     P, unknown = _probabilities(y), known_part(y)[1]
     rows, Y, weights = _layers(P, _cell_weights(sample_weight, P, unknown))
@@ -126,7 +126,7 @@ def soft_or_hard(Y: Any, *, name: str = "Y") -> LabelMatrix:
 
 
 def harder(Y: LabelMatrix) -> LabelMatrix:
-    """Soft labels of which none is between 0 and 1 any more, as int8."""
+    """Labels as int8 if none is between 0 and 1 any more."""
     return Y if Y.dtype.kind != "f" or is_soft(Y) else Y.astype(np.int8)
 
 
@@ -146,11 +146,11 @@ class LabelSets(NamedTuple):
 
 
 def possible_sets(P: LabelMatrix) -> LabelSets:
-    """The label sets that soft labels of independent labels stand for.
+    """All label sets of rows with soft labels, as if labels were independent.
 
-    A row with u labels between 0 and 1 has 2^u sets. If these are more than 256, or fewer if
-    there are many rows, it has that many equally probable draws instead, from a fixed seed and
-    stratified: each label is present in a share of them that is p up to rounding.
+    A row with u labels between 0 and 1 has 2^u sets. If these are more than 256 (fewer if there
+    are many rows), that many equally probable sets are drawn instead, with a fixed seed and
+    stratified: each label is present in a share p of them, up to rounding.
     """
     P = dense(P)
     n, q = P.shape

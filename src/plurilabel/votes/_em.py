@@ -1,10 +1,10 @@
 """A mixture of label sets, seen through sources that err and copy: expectation maximisation.
 
-A row belongs to one of K components c, with probability pi_c; its labels are independent given c,
-with P(label j) = theta_cj. Source s says yes to a label that is there with probability a_sj (its
-sensitivity), and to one that is not with probability b_sj. A source that copies another repeats
-its vote with probability kappa_s, and votes for itself otherwise. With K = 1 and without copies
-this is Dawid and Skene's model of each label. A vote v between 0 and 1 counts as v of a yes and
+A row belongs to one of K components c with probability pi_c. Given c, its labels are independent,
+with P(label j) = theta_cj. Source s votes yes with probability a_sj (its sensitivity) if label j
+is present, and with probability b_sj if it is absent. A source that copies another repeats its
+vote with probability kappa_s and votes independently otherwise. With K = 1 and without copies this
+is the model of Dawid and Skene for each label. A vote v between 0 and 1 counts as v of a yes and
 1 - v of a no.
 """
 

@@ -61,29 +61,29 @@ def fuse(
             the same, with each source weighted by the log-odds that it agrees with the others,
             or with the known labels.
         ``"dawid-skene"``
-            each source has a sensitivity and a specificity for each label, which are estimated
-            together with the labels, by expectation maximisation with Beta priors (Dawid and
-            Skene 1979). Labels are independent of each other.
+            the sensitivity and specificity of each source for each label are estimated together
+            with the labels, by expectation maximization with Beta priors (Dawid and Skene 1979).
+            Labels are independent of each other.
         ``"joint"``
-            the same for label sets that come from a mixture of ``n_components`` kinds of rows, so
-            that labels depend on each other; the rates of a source on rare labels lean on its
-            rates on all; and sources that copy each other are found and do not count several
-            times.
+            the same for label sets from a mixture of ``n_components`` components, so that labels
+            depend on each other. The rates of a source are shrunk towards its means over all
+            labels. Sources that copy each other are detected and not counted several times.
     known : array-like of shape (n, q), optional
-        Labels that are known to be right: 0, 1, and NaN where they are not known; the columns of
-        a data frame are matched by name. They are kept, the sources are judged by them, and the
-        probabilities of all other cells are calibrated: a line of their log-odds is fitted to
-        the known ones, shrunk towards no change. Where only ones or only zeros of a label are
-        known, they are no random sample: they are kept, and have no influence on other cells.
+        Labels that are certain: 0 or 1, and NaN elsewhere. Rows and columns of a data frame are
+        matched by name; it may have only some of the rows. Known labels are kept as they are,
+        help to estimate the rates of the sources, and calibrate the probabilities of all other
+        cells by a linear map of the log-odds, shrunk towards the identity. If only ones or only
+        zeros of a label are known, they are not a random sample: they are kept, but have no
+        influence on other cells.
     n_components : int, default=8
         For ``"joint"``; at most the number of rows.
     copies : bool, default=True
         For ``"joint"``: whether to look for sources that copy each other.
     max_iter : int, default=200
     tol : float, default=1e-6
-        The fit ends when a step gains less than this share of the log posterior.
+        The fit stops when a step improves the log posterior by less than this share.
     random_state : int, RandomState or None, default=0
-        Starts the mixture.
+        Initializes the mixture.
 
     Returns
     -------
@@ -91,14 +91,15 @@ def fuse(
 
     Notes
     -----
-    An abstention has no influence on any probability: sources are expected to abstain for reasons
-    that do not depend on the label. A vote v between 0 and 1 counts as v of a yes and 1 - v of a
-    no. Rates are those of a source that is better than chance before it is seen.
+    Abstentions are ignored: sources are assumed to abstain for reasons unrelated to the label. A
+    vote v between 0 and 1 counts as v of a yes and 1 - v of a no. The priors assume sources that
+    are better than chance. A source that takes one label for another has a low sensitivity for
+    the first and a low specificity for the second; the model does not link the two.
 
-    Pairs of sources are candidates for copying if they agree more than the labels that all
-    *other* sources suggest explain. The candidates then copy with a probability that is fitted
-    with all else, and those with a share below 0.2 are let go. Copies are not identified if most
-    sources are copies of one.
+    Two sources are candidates for copying if they agree more than the labels suggested by all
+    *other* sources explain. Their share of copied votes is then estimated with the rest of the
+    model; candidates with a share below 0.2 are dropped. Copies cannot be identified if most
+    sources copy the same one.
 
     References
     ----------
@@ -164,6 +165,16 @@ def _known_cells(known: Any, votes: Votes) -> Floats:
     shape = votes.shape
     if known is None:
         return np.full(shape, np.nan)
+    index: Any = getattr(known, "index", None)
+    numbered = type(index).__name__ == "RangeIndex" and list(index) == list(range(shape[0]))
+    if hasattr(known, "reindex") and not numbered:
+        names = set(votes.row_names)
+        if not index.is_unique or any(row not in names for row in index):
+            raise ValueError(
+                "the index of known must have row names of the votes, each once; "
+                "reset_index(drop=True) drops it"
+            )
+        known = known.reindex(list(votes.row_names))
     filled, unknown = known_part(by_label(known, votes.label_names, "known"))
     labels = dense(check_labels(filled, name="known")).astype(np.float64)
     if labels.shape != shape:

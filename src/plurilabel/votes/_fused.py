@@ -1,4 +1,4 @@
-"""Fused labels: what the votes say together, and how far each source can be trusted."""
+"""Fused labels and the estimated quality of each source."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ class Fused:
     Attributes
     ----------
     probabilities : ndarray of shape (n, q)
-        Probability of each label; exactly 0 or 1 where it was known.
+        Probability of each label; exactly 0 or 1 for known labels.
     sensitivity, specificity : ndarray of shape (s, q)
-        Estimated probability that a source says yes to a label that is there, and no to one that
-        is not.
+        Estimated probability that a source votes yes if the label is present, and no if it is
+        absent.
     copied : ndarray of shape (s,)
-        Estimated share of a source's votes that repeat those of an earlier source of its group.
+        Estimated share of a source's votes copied from an earlier source of its group.
     groups : tuple of tuples of str
         Sources that copy each other.
     path : ndarray
-        Log posterior at each step of the fit, which never falls; empty for majorities.
+        Log posterior at each step of the fit, never decreasing; empty for majorities.
     calibration : tuple (intercept, slope)
-        The line of the log-odds that was fitted to the known labels; (0, 1) if there was none.
+        Linear map of the log-odds, fitted to the known labels; (0, 1) without any.
     votes : Votes
         The votes that were fused.
     """
@@ -48,7 +48,7 @@ class Fused:
 
     @property
     def certainty(self) -> Floats:
-        """Probability that each cell is right if cut at 0.5 (n, q)."""
+        """Probability that each cell is correct if cut at 0.5, (n, q)."""
         return np.maximum(self.probabilities, 1 - self.probabilities)
 
     def labels(self, cut: float = 0.5) -> NDArray[np.int8]:
@@ -58,13 +58,13 @@ class Fused:
         return (self.probabilities > cut).astype(np.int8)
 
     def least_certain(self, k: int) -> NDArray[np.int64]:
-        """The k rows with the lowest mean certainty: the first to look at."""
+        """The k rows with the lowest mean certainty, the first to review."""
         return np.argsort(self.certainty.mean(axis=1), kind="stable")[: check_count(k, "k")]
 
     def vote_proba(self) -> Floats:
-        """Probability that one more source of the same kind says yes (n, q).
+        """Probability that one more source votes yes, (n, q).
 
-        It lies between the mean rate of false alarms and the mean sensitivity of the sources:
+        It lies between the mean false positive rate and the mean sensitivity of the sources:
         people may disagree even on a label that is certain.
         """
         n = np.zeros((len(self.votes.source_names), self.votes.shape[1]))
@@ -75,7 +75,7 @@ class Fused:
         return b + self.probabilities * (a - b)
 
     def source_table(self) -> PerLabel:
-        """Sources, best first: mean sensitivity and specificity, and the share of copied votes."""
+        """Sources, best first, with mean sensitivity and specificity and share of copied votes."""
         a, b = self.sensitivity.mean(axis=1), self.specificity.mean(axis=1)
         order = np.argsort(-(a + b), kind="stable")
         n = np.bincount(self.votes.sources, minlength=len(a))
@@ -84,7 +84,7 @@ class Fused:
         return PerLabel({key: c[order] for key, c in columns.items()}, names, of="source")
 
     def to_frame(self) -> Any:
-        """The probabilities as a pandas data frame, a row for each row and a column per label."""
+        """The probabilities as a pandas data frame, with a column per label."""
         pandas = import_extra("pandas", "Fused.to_frame", "table")
         index = pandas.Index(self.votes.row_names, name="row")
         return pandas.DataFrame(self.probabilities, index=index, columns=self.votes.label_names)

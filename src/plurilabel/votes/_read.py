@@ -34,12 +34,12 @@ def read_votes(
     """Read votes from a table (CSV, Parquet, JSON) or from an export of Label Studio.
 
     ====================== ==============================================================
-    columns                what a line of the table is
+    columns given          meaning of a line
     ====================== ==============================================================
     label, source, value   a vote
-    source, answer         all that a source says of a row: a JSON list of labels, which is a
-                           no to all others, or a JSON object of probabilities; empty if the
-                           source abstains
+    source, answer         the answer of a source for a row: a JSON list of labels, which is a
+                           no to all others, or a JSON object of probabilities, which abstains
+                           on the others; empty for an abstention
     label, sources         the votes of all sources on one label, a column for each
     none                   a task of Label Studio, with annotations and predictions
     ====================== ==============================================================

@@ -1,4 +1,4 @@
-"""Votes: what each source says of each label of each row."""
+"""Votes: the opinion of each source on each label of each row."""
 
 from __future__ import annotations
 
@@ -20,17 +20,16 @@ Floats = NDArray[np.float64]
 class Votes:
     """Labels from several sources: people, rules or models.
 
-    A vote is what one source says of one label of one row: 1 for yes, 0 for no, a probability in
-    between if the source is not sure. A source that says nothing of a label abstains, which is
-    not a no. A source that votes on a cell several times counts once, with the mean of its votes.
-    Votes are made by :meth:`from_long`, :meth:`from_wide`, :meth:`from_sets`,
-    :meth:`from_matrices` and :meth:`from_functions`, or read by
-    :func:`plurilabel.votes.read_votes`.
+    A vote is the opinion of one source on one label of one row: 1 for yes, 0 for no, or a
+    probability. A source without an opinion on a label abstains; an abstention is not a no. If a
+    source votes several times on the same label of a row, the mean counts as one vote. Use
+    :meth:`from_long`, :meth:`from_wide`, :meth:`from_sets`, :meth:`from_matrices` or
+    :meth:`from_functions` to create votes, or :func:`plurilabel.votes.read_votes` to read them.
 
     Attributes
     ----------
     rows, labels, sources : ndarray of shape (v,)
-        Number of the row, the label and the source of each vote, in this order of sorting.
+        Numbers of the row, the label and the source of each vote; votes are sorted in this order.
     values : ndarray of shape (v,)
         The votes, from 0 to 1.
     row_names, label_names, source_names : tuple
@@ -97,10 +96,10 @@ class Votes:
     def from_long(
         cls, rows: Iterable[Any], labels: Iterable[str], sources: Iterable[str], values: ArrayLike
     ) -> Self:
-        """Votes of a long table: for each vote its row, label, source and value.
+        """Votes from a long table: the row, label, source and value of each vote.
 
-        Missing values are abstentions; rows, labels and sources must not be missing. Rows are in
-        the order in which they first occur; labels and sources are sorted.
+        Missing values are abstentions; rows, labels and sources must not be missing. Rows keep
+        the order of their first occurrence; labels and sources are sorted.
         """
         place: dict[Any, int] = {}
         numbers = np.array([place.setdefault(row, len(place)) for row in named(rows, "rows")])
@@ -121,7 +120,7 @@ class Votes:
     def from_wide(
         cls, rows: Iterable[Any], labels: Iterable[str], columns: Mapping[str, ArrayLike]
     ) -> Self:
-        """Votes of a wide table: a line for each row and label, a column for each source.
+        """Votes from a wide table: a line for each row and label, a column for each source.
 
         Missing values are abstentions.
         """
@@ -139,14 +138,14 @@ class Votes:
         label_names: Sequence[str] | None = None,
         row_names: Sequence[Any] | None = None,
     ) -> Self:
-        """Votes of sources that give label sets, probabilities or nothing for each row.
+        """Votes of sources that give a label set, probabilities or nothing for each row.
 
         Parameters
         ----------
         answers : mapping of str to sequence of length n
-            By source, an answer for each row: a set or list of labels, which is a no to all
-            others; a mapping from labels to probabilities, which says nothing of the others; or
-            None, an abstention.
+            The answers of each source, one per row: a set or list of labels, which is a no to
+            all others; a mapping from labels to probabilities, which abstains on the others; or
+            None for an abstention.
         label_names : sequence of str, optional
             All labels; by default those that occur, sorted.
         row_names : sequence, optional
@@ -206,9 +205,9 @@ class Votes:
         label_names: Sequence[str] | None = None,
         row_names: Sequence[Any] | None = None,
     ) -> Self:
-        """Votes of sources that have a matrix (n, q) each: 0/1 or ``predict_proba``, NaN where
-        they abstain. Data frames are matched by the names of their columns, if they have any, and
-        must have the same index.
+        """Votes of sources with a matrix (n, q) each: 0/1 or probabilities, NaN for abstentions.
+
+        Columns of data frames are matched by name; their indexes must be the same.
         """
         if label_names is None:
             label_names = next(filter(None, map(column_names, matrices.values())), None)
@@ -306,10 +305,10 @@ class Votes:
         )  # fmt: skip
 
     def agreement(self) -> PerLabel:
-        """Agreement on each label: votes, share of yes, and Krippendorff's alpha.
+        """Number of votes, share of yes and Krippendorff's alpha of each label.
 
-        Alpha is 1 where all sources agree, 0 where they agree as often as by chance, and NaN
-        where no row has two votes or all votes are the same. See also :meth:`set_agreement`.
+        Alpha is 1 if all sources agree, about 0 if they agree as often as by chance, and NaN if
+        no row has two votes or all votes are the same. See also :meth:`set_agreement`.
         """
         yes, total = self.counts()
         squares = self._sums(self.values**2)
@@ -320,11 +319,11 @@ class Votes:
         return PerLabel(table, self.label_names)
 
     def set_agreement(self) -> float:
-        """Krippendorff's alpha of whole label sets, by the MASI distance.
+        """Krippendorff's alpha of whole label sets, with the MASI distance.
 
-        The set of a source in a row counts if the source has voted on all labels; probabilities
-        are cut at 0.5. The distance of two sets is 1 - J m: J their Jaccard index; m is 1 for
-        equal sets, 2/3 if one contains the other, 1/3 if they overlap, 0 if not (Passonneau
+        Only sources that voted on all labels of a row count there; probabilities are cut at 0.5.
+        The distance of two sets is 1 - J m, where J is their Jaccard index and m is 1 for equal
+        sets, 2/3 if one contains the other, 1/3 if they overlap, and 0 otherwise (Passonneau
         2006).
         """
         q, s = self.shape[1], len(self.source_names)
@@ -336,11 +335,11 @@ class Votes:
         return _set_alpha(sets, np.flatnonzero(complete) // s)
 
     def source_table(self) -> PerLabel:
-        """Sources, those that agree most with the others first.
+        """Sources, sorted by their agreement with the others.
 
-        ``coverage`` is the share of all cells that a source votes on, ``yes`` its mean vote, and
-        ``agreement`` how close its votes are on average to the mean vote of the others: 1 for
-        equal, 0 for opposite. It is NaN for a source that is always alone.
+        ``coverage`` is the share of cells that a source votes on, ``yes`` its mean vote, and
+        ``agreement`` 1 minus the mean distance of its votes to the mean vote of the others. It
+        is NaN for a source that shares no cell with others.
         """
         yes, total = self.counts()
         others = total[self.rows, self.labels] - 1

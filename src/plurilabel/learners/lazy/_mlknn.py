@@ -56,9 +56,10 @@ class MLkNN(CountingClassifier):
     whose neighbours knows the label are left out, also of the prior. ``partial_fit`` and
     ``forget`` then search all neighbours again, since the unknown labels decide how many.
 
-    Soft labels are counted as they are. An instance whose neighbours have a label j + f times
-    counts as 1 - f instances with j and f with j + 1, and its posterior is between the two; a
-    training instance with probability p of the label counts as p with it and 1 - p without.
+    Soft labels are counted as fractions, rounded to multiples of 2**-14 so that sums are exact. An
+    instance whose neighbours have a label j + f times counts as 1 - f instances with j and f with
+    j + 1, and its posterior is interpolated between the two; a training instance that has the
+    label with probability p counts as p instances with it and 1 - p without.
 
     References
     ----------
