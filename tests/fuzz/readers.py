@@ -35,7 +35,7 @@ from plurilabel.evaluation import Results
 from plurilabel.evaluation._compare._plan import read_cell
 from plurilabel.serve import BadInput, Service, label_studio
 from plurilabel.serve._http import parsed_json
-from plurilabel.serve._store import Store
+from plurilabel.serve._store import Entry, Store
 from plurilabel.streams import StreamResults, TableStream
 from tests.fuzz.mutate import mutated
 
@@ -217,7 +217,8 @@ def tasks():
 
 def corrections(folder):
     store = Store(folder / "seed.db", {"model": "m"})
-    store.append([store.new(i, row=i, features={"x": 1}, labels=["sea"]) for i in range(1, 5)])
+    rows = {"features": {"x": 1}, "labels": ("sea",)}
+    store.append([Entry(i, row=i, **rows) for i in range(1, 5)])
     store.close()
     return (folder / "seed.db").read_bytes()
 

@@ -274,7 +274,7 @@ class Training(Reporting):
         return rows_digest(self.data.X, self.data.Y)
 
     def marks(self) -> list[int]:
-        """Hashes by which some of the rows are recognised."""
+        """Hashes that identify some of the rows."""
         return row_marks(self.data.X)
 
     # data -------------------------------------------------------------------------------------

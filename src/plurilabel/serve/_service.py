@@ -51,7 +51,7 @@ class Service:
         The training set of the model, in any form that
         :meth:`Model.read <plurilabel.models.Model.read>` accepts.
     pool : path, Dataset or data frame, default=None
-        Rows without labels, to be labelled on the page.
+        Rows without labels, to be labeled on the page.
     store : path, default=":memory:"
         A file for the corrections. By default they are lost when the service is closed.
     name : str, default=None
