@@ -135,7 +135,7 @@ class TextTraining(Training):
         if len(separators) > 1:
             got = " and ".join(map(repr, sorted(separators)))
             problem = f"column {self.columns!r} must have one separator between tags, got {got}"
-            raise ValueError(f"{problem}; say which with tag_sep=")
+            raise ValueError(f"{problem}; choose one with tag_sep=")
         if not tags:
             raise ValueError(f"column {self.columns!r} must hold tags, got only empty cells")
         self.tags, self.tag_sep, self.seen = sorted(tags), next(iter(separators), None), marks
