@@ -49,40 +49,14 @@ REPEATED = (  # the same again in other containers, which the door converts
     ("check_estimator_sparse_matrix", {}),
 )
 OF_THE_DOOR = ("check_label_names", "check_label_types", "check_clone_and_pickle")
-# What only the methods that validate input decide: once for all learners that share these.
-OF_VALIDATION = (
-    "check_classifier_data_not_an_array", "check_classifiers_regression_target",
-    "check_complex_data", "check_dtype_object", "check_estimators_dtypes",
-    "check_estimators_empty_data_messages", "check_estimators_fit_returns_self",
-    "check_estimators_nan_inf", "check_estimators_unfitted", "check_f_contiguous_array_estimator",
-    "check_fit1d", "check_fit_check_is_fitted", "check_fit_score_takes_y", "check_n_features_in",
-    "check_n_features_in_after_fitting", "check_pipeline_consistency",
-    "check_positive_only_tag_during_fit", "check_readonly_memmap_input", "check_requires_y_none",
-    "check_sample_weights_list", "check_sample_weights_not_an_array",
-    "check_sample_weights_pandas_series", "check_sample_weights_shape", "check_supervised_y_2d",
-    "check_supervised_y_no_nan",
-)  # fmt: skip
-METHODS = (
-    "fit", "predict", "predict_proba", "decision_function", "_validate_X", "_validate_fit",
-    "_X_form", "__sklearn_tags__",
-)  # fmt: skip
-
-
-def validation_of(estimator):
-    """The methods that validate input, and the tags, as far as the class has its own."""
-    return tuple(id(inspect.getattr_static(type(estimator), name, None)) for name in METHODS)
 
 
 def scikit_learn_checks():
-    seen = set()
     for text, estimator in ESTIMATORS.items():
-        known = validation_of(estimator) in seen
-        seen.add(validation_of(estimator))
         for _, check in estimator_checks_generator(estimator):
             name, options = check.func.__name__, check.keywords
             if text in FIRST_FORMS:
                 needed = (name, options) not in REPEATED
-                needed = needed and not (known and name in OF_VALIDATION)
             else:
                 needed = name.startswith(OF_EVERY_FORM) and not options
             why = FORMS[text].get(name)
