@@ -94,7 +94,7 @@ def test_sets_of_numbers_are_tags_and_lists_of_numbers_a_matrix():
         "label1",
         "label2",
     ]
-    with pytest.raises(ValueError, match="rows of different lengths; if they are tags, plurilab"):
+    with pytest.raises(ValueError, match="rows of different lengths; for tags, use plurilabel"):
         MLkNN().fit(X, [[4, 7], [7], [], [4], [7], [4]])
     np.testing.assert_array_equal(label_matrix([[4, 7], [7], []]), [[1, 1], [0, 1], [0, 0]])
 

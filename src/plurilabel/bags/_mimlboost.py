@@ -21,11 +21,11 @@ from plurilabel._core.explanation.contributions import SCORE, Given
 from plurilabel._core.fitted import Declared, numbers, values
 from plurilabel.bags._bag_classifier import BagClassifier, BagExplanation, explanations
 
-_LARGEST_C = 50.0  # where nothing stops a weight from growing: exp(-50) is 0 for all purposes
+_LARGEST_C = 50.0  # of unbounded weights: exp(-50) is 0 for all purposes
 
 
 class MIMLBoost(BagClassifier, ScoringClassifier):
-    """Boosting of bags whose instances carry a label.
+    """Boosting of bags, with labels as part of the instances.
 
     A bag with its label set becomes q bags, one for each label y: its instances x are completed to
     [x, y], and it is positive if the bag has the label. These are learned by MIBoosting: in
@@ -39,7 +39,7 @@ class MIMLBoost(BagClassifier, ScoringClassifier):
     estimator : classifier that takes sample_weight, default=None
         Trained on instances. None: a decision tree of depth 8.
     n_estimators : int, default=25
-        Rounds. There are fewer if a round gets more than half of the instances of every bag right,
+        Number of rounds; fewer if a round gets more than half of the instances of every bag right,
         or is no better than chance.
     random_state : int, RandomState instance or None, default=None
         For estimators that have a ``random_state``.
@@ -176,7 +176,7 @@ def _train(h: Any, X: Bags, y: NDArray[np.int8], w: NDArray[np.float64]) -> NDAr
     signs = np.repeat(y, X.sizes)
     weights = np.repeat(w / X.sizes, X.sizes)
     total = weights.sum()
-    # it is 0 where everything is right and exp has come to its end
+    # 0 if everything is right and exp underflows
     weights = weights * (len(weights) / total) if total > 0 else np.ones(len(weights))
     h.fit(X.instances, signs, sample_weight=weights)
     return _bag_means((h.predict(X.instances) != signs).astype(np.float64)[:, None], X)[:, 0]

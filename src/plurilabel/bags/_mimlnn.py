@@ -19,7 +19,7 @@ from plurilabel.bags._hausdorff import MEDOID_CONSTRAINTS, fit_medoids, hausdorf
 
 
 class MIMLNN(BagClassifier, ScoringClassifier):
-    """Bags become distances to some of the bags; a linear layer maps these to all labels.
+    """Describe bags by their distances to some bags; a linear layer maps these to all labels.
 
     As in :class:`MIMLSVM`, the training bags are clustered by k-medoids, and a bag is described by
     its distances z to the medoids. The weights of the layer minimise

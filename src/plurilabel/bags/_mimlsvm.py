@@ -22,7 +22,7 @@ from plurilabel.bags._hausdorff import MEDOID_CONSTRAINTS, fit_medoids, hausdorf
 
 
 class MIMLSVM(BagClassifier, ScoringClassifier):
-    """Bags become rows, the distances to some of the bags; an SVM learns each label from them.
+    """Describe bags by their distances to some bags; an SVM learns each label from these.
 
     The training bags are clustered by k-medoids under a Hausdorff distance. A bag is described by
     its distances to the k medoids, and a support vector machine with a Gaussian kernel is

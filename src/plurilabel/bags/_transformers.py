@@ -63,10 +63,10 @@ class BagsToRows(AllOrNothing, TransformerMixin, BaseEstimator):
 
     Notes
     -----
-    Rows are CSR if the instances are and only "mean" and "extremes" are asked for, else dense.
-    The embedding is that of MILES with typical instances in place of all training instances.
-    Its centers come from scikit-learn's k-means, which may settle ties in another way for sparse
-    instances than for dense ones.
+    Rows are CSR if the instances are and ``kinds`` are only "mean" and "extremes", else dense.
+    The embedding is that of MILES with typical instances instead of all training instances. Its
+    centers come from scikit-learn's k-means, which may break ties differently for sparse and
+    dense instances.
 
     References
     ----------

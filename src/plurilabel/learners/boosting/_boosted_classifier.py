@@ -239,7 +239,8 @@ class BoostedClassifier(WeightedFit, ScoringClassifier):
         ndarray of shape (n, q)
             Column l is P(label l | x). For a 1-D y the rows are scaled to sum to one.
         """
-        return self._proba(expit(self.slope_ * self._validated_scores(X)))
+        scores = self._validated_scores(X)
+        return self._proba(expit(self.slope_ * scores))
 
     def staged_scores(self, X: ArrayLike) -> Iterator[Floats]:
         """Yield the scores f (n, q) after each round, before any cut is subtracted."""

@@ -16,14 +16,13 @@ from plurilabel.learners.mixtures._word_mixture import WordMixture
 class LabelSetMixture(WordMixture):
     """McCallum's mixture per label set: its labels and a background, in shares of its own.
 
-    A label l has a distribution theta_l over the words, and a background theta_0 holds the words
-    that any document can have. The words of a document with label set Y are drawn from::
+    A label l has a distribution theta_l over the words, and the background theta_0 has the words
+    of any document. The words of a document with label set Y are drawn from::
 
         phi(Y) = w_0(Y) theta_0 + sum_{l in Y} w_l(Y) theta_l
 
-    The labels of the training documents are known, which word came from which label is not: EM
-    learns theta and the shares w together. ``predict`` gives the label set with the highest
-    P(Y) P(words | Y).
+    Which word comes from which label is not known: EM learns theta and the shares w together.
+    ``predict`` returns the label set with the highest P(Y) P(words | Y).
 
     Parameters
     ----------
@@ -35,8 +34,8 @@ class LabelSetMixture(WordMixture):
         product of the labels' frequencies counts as one further document; ``"labels"`` that
         product alone; ``"uniform"`` prefers no set.
     init_params : {"counts", "random"}, default="counts"
-        Where EM starts: words shared out equally among a document's labels and the background,
-        or random numbers.
+        Start of EM: words divided equally among a document's labels and the background, or
+        random numbers.
     search, max_labels, tol, max_iter, random_state :
         As in :class:`PMM1`, with its defaults.
 
@@ -55,14 +54,14 @@ class LabelSetMixture(WordMixture):
 
     Notes
     -----
-    *What the paper leaves open.* One word is added to each share of a set (a Dirichlet prior). A
-    set that no training document has gets the background's mean share, and its labels the rest
-    in equal parts. Documents without labels have words of the background only; such a set is
-    predicted only if there were some in training.
+    *What the paper leaves open.* One word is added to each share of a set (a Dirichlet prior). In
+    a set that no training document has, the background has its mean share, and the labels divide
+    the rest equally. Documents without labels have words of the background only; the empty set is
+    predicted only if it occurs in training.
 
-    *alpha.* With 1, as naive Bayes has it, the prior of a rare label outweighs its few words and
-    the background takes over. The default has the highest mean F1 in 3-fold cross-validation on
-    the training parts of four collections; a search for it pays.
+    *alpha.* With 1, as in naive Bayes, the prior of a rare label outweighs its few words, and the
+    background takes over. The default has the highest mean F1 in 3-fold cross-validation on the
+    training parts of four collections; tuning it is worthwhile.
 
     *Scores, costs.* As for :class:`PMM1`.
 

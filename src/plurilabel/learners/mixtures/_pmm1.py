@@ -32,17 +32,16 @@ class PMM1(WordMixture):
         ``"sets"`` the frequency of the set among the training documents, where the product counts
         as one further document. The latter is better on most collections.
     search : {"greedy", "exact", "seen"}, default="greedy"
-        ``"greedy"`` begins with the best single label and adds the label that raises the
-        probability most, until none does; a label is dropped again where that raises it.
-        ``"exact"`` tries all sets of up to ``max_labels`` labels, ``"seen"`` those of the
-        training documents.
+        ``"greedy"`` starts with the best single label and adds the label that increases the
+        probability most, until none does; labels are dropped if that increases it. ``"exact"``
+        tries all sets of up to ``max_labels`` labels, ``"seen"`` those of the training documents.
     max_labels : int, default=None
-        The most labels of a set that ``search="exact"`` tries; None is the most that a training
-        document has.
+        Maximum number of labels in a set for ``search="exact"``; None is that of the training
+        documents.
     init_params : {"counts", "random"}, default="counts"
-        Where EM begins: words shared out equally among a document's labels, or random numbers.
+        Start of EM: words divided equally among a document's labels, or random numbers.
     tol : float, default=1e-5
-        EM stops when a step gains no more log likelihood than this for each word.
+        EM stops when a step gains at most this much log likelihood per word.
     max_iter : int, default=500
     random_state : int, RandomState instance or None, default=None
         For ``init_params="random"``.
@@ -57,9 +56,9 @@ class PMM1(WordMixture):
     label_sets_ : csr_array of shape (s, q)
         The distinct label sets of the training documents.
     set_counts_ : ndarray of shape (s,)
-        How many documents have each.
+        Number of documents with each set.
     objectives_ : ndarray
-        Log likelihood plus log prior, at the start and after each step; it never falls.
+        Log likelihood plus log prior, at the start and after each step; never decreasing.
     n_iter_ : int
     label_names_ : ndarray of shape (q,)
 
@@ -70,18 +69,16 @@ class PMM1(WordMixture):
 
     Notes
     -----
-    *Scores.* ``decision_function`` gives for each label how much the log probability of the
-    predicted set is higher with it than without it. With ``search="exact"`` and ``"seen"`` it is
-    the best set with the label against the best without it.
+    *Scores.* ``decision_function`` is the log probability of the predicted set with the label,
+    less that without it. With ``search="exact"`` and ``"seen"`` it compares the best set with the
+    label and the best without it.
 
-    *Departures.* The paper adds labels and never drops one, and its sets are not empty. Here,
-    training documents without labels have a word distribution of their own, and no label is
-    predicted for a document only if some training document had none. A label of all (no)
-    training documents is always (never) predicted.
+    *Departures.* The paper never drops a label, and its sets are not empty. Here, training
+    documents without labels have their own word distribution, and the empty set is predicted only
+    if a training document has it. Constant labels are always or never predicted.
 
-    *Cost.* Documents with the same labels are added up before EM; a step then costs the distinct
-    words of each label set times its labels. The counts stay sparse: with 300,000 words nothing
-    of that width is made dense.
+    *Cost.* Documents with the same labels are summed before EM; a step then costs the distinct
+    words of each label set times its labels. Counts stay sparse, even with 300,000 words.
 
     References
     ----------

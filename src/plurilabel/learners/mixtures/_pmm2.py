@@ -14,7 +14,7 @@ from plurilabel.learners.mixtures._pooled_counts import Floats, Memberships
 
 
 class PMM2(PMM1):
-    """Parametric mixture model 2: where two labels meet, one may give more words.
+    """Parametric mixture model 2: of two labels that occur together, one may give more words.
 
     Like :class:`PMM1`, with a share gamma for each ordered pair of labels. The words of a
     document with label set Y are drawn from::
@@ -36,17 +36,17 @@ class PMM2(PMM1):
     Attributes
     ----------
     pair_shares_ : ndarray of shape (q, q)
-        gamma: row l, column m is the share of l where l and m meet. 1/2 on the diagonal and for
-        labels that never meet.
+        gamma: row l, column m is the share of l if l and m occur together. 1/2 on the diagonal
+        and for labels that never do.
     feature_count_, feature_log_prob_, label_sets_, set_counts_, objectives_, n_iter_, label_names_
         As in :class:`PMM1`.
 
     Notes
     -----
     The double sum is ``sum_l w_l theta_l`` with ``w_l = 2 sum_m gamma_lm / |Y|^2``, so that a set
-    still costs a term for each label, not for each pair. theta and gamma are updated together; the
-    paper updates them in turn. Either never lowers the objective. Scores, departures and costs
-    are those of :class:`PMM1`; the pairs take q x q numbers.
+    costs a term per label, not per pair. theta and gamma are updated together; the paper updates
+    them in turn. Neither decreases the objective. Scores, departures and costs are those of
+    :class:`PMM1`; the pairs take q x q numbers.
 
     References
     ----------
