@@ -53,7 +53,7 @@ from plurilabel.wrappers.automatic._report import report, told
 from plurilabel.wrappers.automatic._selection import Selection, choose_and_fit, nest
 from plurilabel.wrappers.automatic._tables import TableClassifier, known_rows
 from plurilabel.wrappers.automatic._trials import NO_TIME, Clock, Trials, Tried, none_left
-from plurilabel.wrappers.automatic._words import Encoded, choose_words
+from plurilabel.wrappers.automatic._words import Encoded, choose_words, has_short_texts
 
 FEWEST = 30  # rows: with fewer, a comparison says nothing
 ENOUGH = 5000  # rows: with more, one split is enough for a quick comparison
@@ -308,9 +308,10 @@ turn, and measured on that fold).
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         are_few = len(B) < FEWEST
         splits = [] if are_few else splits_for(self.cv, X, Y, some, groups, seed)
-        if self.cv is None and self.portfolio == "quick" and len(B) >= ENOUGH:
-            splits = splits[:1]
         raw, encoder = safe_indexing(X, some), self._new_encoder(X)
+        is_quick = self.cv is None and self.portfolio == "quick"
+        if is_quick and len(B) >= ENOUGH and not has_short_texts(encoder, raw):
+            splits = splits[:1]
         encoder, encoded, words = self._with_words(encoder, raw, B, splits, clock)
         A = self._fit_encoder(encoder, X)[some]
         tried = self._candidates(A, B, seed)
