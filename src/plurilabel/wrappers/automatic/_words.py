@@ -115,7 +115,7 @@ class Fold:
         if A.shape[0] ** 2 > A.nnz:
             return
         for name in np.unique(columns):
-            train, test = self.rows([str(name)])
+            train, test = (part.astype(np.float64) for part in self.rows([str(name)]))
             squares = test.multiply(test).sum(axis=1)
             both = (train @ train.T).toarray(), (test @ train.T).toarray()
             self.products[str(name)] = *both, np.asarray(squares).ravel()
