@@ -59,7 +59,7 @@ from plurilabel.wrappers.automatic._portfolio import (
 from plurilabel.wrappers.automatic._report import report
 from plurilabel.wrappers.automatic._selection import Selection, choose_and_fit, nest
 from plurilabel.wrappers.automatic._trials import NO_TIME, Clock, Limits, Trials, Tried, none_left
-from plurilabel.wrappers.automatic._words import Encoded, choose_words
+from plurilabel.wrappers.automatic._words import Encoded, choose_words, has_short_texts
 
 FEWEST = 30  # rows: with fewer, a comparison says nothing
 ENOUGH = 5000  # rows: with more, one split is enough for a quick comparison
@@ -306,8 +306,9 @@ selected on the others).
         inside = None if groups is None else groups[some]
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         are_few = len(some) < FEWEST
-        splits = [] if are_few else self._splits(X, Y, some, groups, seed)
         raw, encoder = X if len(some) == n else safe_indexing(X, some), self._new_encoder(X)
+        one = len(some) >= ENOUGH and not has_short_texts(encoder, raw)
+        splits = [] if are_few else self._splits(X, Y, some, groups, seed, one)
         encoder, encoded, words = self._with_words(encoder, raw, B, splits, clock)
         A = self._fit_encoder(encoder, X)
         A = A if len(some) == n else A[some]
@@ -340,12 +341,14 @@ selected on the others).
         self.weights_, self.calibrators_ = chosen.weights, chosen.calibrators
         self.cut_, self.nonempty_ = chosen.cut.strategy, chosen.cut.nonempty
 
-    def _splits(self, X: Any, Y: Any, some: Any, groups: Any, seed: int) -> list[Split]:
+    def _splits(
+        self, X: Any, Y: Any, some: Any, groups: Any, seed: int, one_is_enough: bool
+    ) -> list[Split]:
         """Splits for the comparison: fewer, or of a sample of the rows, for large data."""
         has_many = self.top_ is not None
         splits = splits_for(self.cv or 5 if has_many else self.cv, X, Y, some, groups, seed)
-        is_quick = self.cv is None and self.portfolio == "quick" and len(some) >= ENOUGH
-        if has_many or is_quick:
+        is_quick = self.cv is None and self.portfolio == "quick"
+        if has_many or (is_quick and one_is_enough):
             splits = splits[:1]
         return sampled(splits, seed) if has_many or len(some) > MANY_ROWS else splits
 
