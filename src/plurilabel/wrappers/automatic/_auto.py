@@ -211,7 +211,7 @@ class AutoClassifier(MeanOfLearners):
       logistic regression, C=...
     Weighted mean of 4 learners: micro F1 0.7... expected on new rows (measured on each fold, \
 selected on the others).
-    Label sets: the set with the highest expected F1.
+    Label sets: scores above a threshold for each label.
     >>> round(metrics.micro_f1(Y_test, model.predict(X_test)), 1)
     0.8
     """
