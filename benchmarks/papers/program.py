@@ -8,7 +8,8 @@ import click
 
 from benchmarks.papers import page, paper, runs
 from plurilabel._core.words import counted
-from plurilabel.cli._output import check_folder, echo, in_words, print_json
+from plurilabel._core.writable import not_writable
+from plurilabel.cli._output import UsageError, echo, in_words, print_json
 from plurilabel.cli._progress import ComparisonProgress
 
 
@@ -47,8 +48,8 @@ def main(
     known = paper.paper_names()
     if jobs == 0:
         raise click.UsageError("--jobs must not be 0", ctx=ctx)
-    if out is not None:
-        check_folder(out, f"--out {out}")
+    if out is not None and (why := not_writable(out)):
+        raise UsageError(f"--out {out} cannot be written: {why}")
     if name is not None and name not in known:
         raise click.UsageError(f"unknown paper {name!r}; there are {', '.join(known)}", ctx=ctx)
     if only_list:
