@@ -61,7 +61,9 @@ def test_both_sides_weigh_the_same():
         MLGradientBoosting(20, random_state=0),
         MLRandomForest(20, max_depth=4, random_state=0),
         MLRandomForest(20, max_depth=4, criterion="gini", random_state=0),
-        BPMLL((8,), loss="cross-entropy", max_iter=40, threshold=None, random_state=0),
+        BPMLL(
+            (8,), loss="cross-entropy", batch_size=8, max_iter=40, threshold=None, random_state=0
+        ),
     ],
     ids=repr,
 )

@@ -56,7 +56,9 @@ def test_certain_labels_have_the_same_error():
 @pytest.mark.parametrize("loss", LOSSES)
 def test_training(loss):
     X, P = problem()
-    learner = BPMLL((8,), loss=loss, max_iter=60, learning_rate_init=0.02, random_state=0)
+    learner = BPMLL(
+        (8,), loss=loss, max_iter=60, batch_size=6, learning_rate_init=0.1, random_state=0
+    )
     scores = learner.fit(X, P).decision_function(X)
     assert ranking_loss(P, scores) < 0.4  # 0.5 by chance; labels are uncertain
     assert ranking_loss((P > 0.7).astype(int), scores) < 0.1
