@@ -41,7 +41,6 @@ from plurilabel.streams._stream_results import (
 )
 
 Progress: TypeAlias = Callable[[StreamResults], Any]
-
 _AT_LEAST_ONE = Interval(Integral, 1, None, closed="left")
 CONSTRAINTS = {
     "window": [_AT_LEAST_ONE, None],
@@ -121,10 +120,6 @@ def prequential(
         Called with the results so far after each reading; see :class:`LivePlot`.
     command : str, optional
         The command that repeats the run, for the report.
-
-    Returns
-    -------
-    StreamResults
 
     Notes
     -----
@@ -391,10 +386,8 @@ class _Evaluation:
         known = {label: value for label, value in y.items() if not is_missing(value)}
         for label, value in known.items():
             if value != 0 and value != 1:
-                got = f"{value!r} for {label!r}"
-                raise ValueError(
-                    f"row {self.row} of the stream must have labels 0 and 1, got {got}"
-                )
+                row = f"row {self.row} of the stream"
+                raise ValueError(f"{row} must have labels 0 and 1, got {value!r} for {label!r}")
         return {label: bool(value) for label, value in known.items()}
 
     def _take(self, x: dict[Hashable, Any], y: dict[Hashable, Any]) -> None:

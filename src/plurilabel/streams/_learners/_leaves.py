@@ -19,7 +19,6 @@ from plurilabel.streams._learners._window_mlknn import CountingWindow
 from plurilabel.streams._stream_classifier import UNKNOWN, Floats, Labels
 
 N_THRESHOLDS = 8  # thresholds of each feature in a leaf
-
 FEWEST = 0.01  # the share of the rows that each side of a split must have, as in MOA
 
 
@@ -156,7 +155,6 @@ def resized(x: Floats, d: int) -> Floats:
 
 
 SKETCH = 50  # rows of a leaf from which its thresholds are drawn
-
 LATELY = 0.99  # weight of the past, relative to one row later
 
 

@@ -274,8 +274,6 @@ class MLSAMPkNN(StreamClassifier):
     core_ : object
         The memory; ``core_.sizes`` and ``core_.ks`` are the candidate windows and numbers of
         neighbors.
-    label_names_ : ndarray of shape (q,)
-        The labels seen so far.
 
     Notes
     -----
