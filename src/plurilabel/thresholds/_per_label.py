@@ -243,7 +243,6 @@ class PCut(ThresholdStrategy):
         self.batch = batch
 
     def learns_from_scores(self) -> bool:
-        """Whether ``fit`` needs scores; if not, labels are enough."""
         return not self.batch
 
     def _fit(self, scores: Scores | None, Y: LabelMatrix) -> None:
