@@ -6,6 +6,7 @@ used.
 
 from typing import TYPE_CHECKING, Any
 
+from plurilabel._core.compat import import_extra
 from plurilabel._core.roster import EQUIVALENCE, Learner, publish
 from plurilabel.learners.neural._bpmll import BPMLL
 from plurilabel.learners.neural._fasttext import MLFastText
@@ -20,16 +21,11 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
-    "BPMLL",
-    "BPMLLLoss",
-    "HierarchicalNetwork",
-    "MLFastText",
-    "asymmetric_loss",
-    "bp_mll_loss",
+    "BPMLL", "BPMLLLoss", "HierarchicalNetwork", "MLFastText", "asymmetric_loss", "bp_mll_loss",
     "pairwise_exponential_loss",
-]
+]  # fmt: skip
 
-
+_REPEATED = dict.fromkeys(EQUIVALENCE, "a repeated instance is in several batches")
 ROSTER = {
     "BPMLL": Learner(
         {
@@ -51,13 +47,7 @@ ROSTER = {
         needs="torch",
         unweighted="batches are drawn from the rows",
     ),
-    "MLFastText": Learner(
-        {
-            "MLFastText(10, random_state=0)": dict.fromkeys(
-                EQUIVALENCE, "a repeated instance is in several batches"
-            )
-        }
-    ),
+    "MLFastText": Learner({"MLFastText(10, random_state=0)": _REPEATED}),
 }
 
 publish(globals())
@@ -65,9 +55,7 @@ publish(globals())
 
 def __getattr__(name: str) -> Any:
     if name in ("BPMLLLoss", "asymmetric_loss", "pairwise_exponential_loss"):
-        from plurilabel.learners.neural._training import import_torch
-
-        import_torch(f"plurilabel.learners.neural.{name}")
+        import_extra("torch", f"plurilabel.learners.neural.{name}", "torch")
         from plurilabel.learners.neural import _losses
 
         return getattr(_losses, name)

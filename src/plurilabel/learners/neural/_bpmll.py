@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from plurilabel._core.base import LabelMatrix, ScoringClassifier
 from plurilabel._core.blocks import dense, stack_rows
-from plurilabel._core.compat import Interval, StrOptions
+from plurilabel._core.compat import Interval, StrOptions, import_extra
 from plurilabel._core.explanation.contributions import Given, Parts
 from plurilabel._core.fitted import Declared, count, lists_of_numbers, numbers
 from plurilabel._core.unknown import cell_weights, known_part, stack_labels
@@ -30,7 +30,6 @@ from plurilabel.learners.neural._training import (
     as_module,
     choose_device,
     from_module,
-    import_torch,
     initial_weights,
     load_state,
     mean_slopes,
@@ -39,22 +38,17 @@ from plurilabel.learners.neural._training import (
 from plurilabel.model_selection import stratified_split
 from plurilabel.thresholds import LinearThreshold
 
-# largest number of scores that the threshold is fitted to: half a gigabyte of them
-MOST_SCORES = 2**26
+MOST_SCORES = 2**26  # that the threshold is fitted to: half a gigabyte of them
 # activation of the last layer for each loss
 LAST = {"bpmll": "tanh", "squared": "tanh", "cross-entropy": "identity", "asymmetric": "identity"}
+STEPS = 256  # places between reference and instance at which an explanation asks for slopes
+BY_GRADIENTS = f"the score, up to what integrated gradients in {STEPS} steps leave out"
 
 
 def _gives_probabilities(learner: BPMLL) -> bool:
     if hasattr(learner, "coefs_"):
         return learner.trained_loss_ == "cross-entropy" and learner.threshold_ is None
     return learner.loss == "cross-entropy" and learner.threshold is None
-
-
-# places on the line from the reference to an instance at which an explanation asks for slopes
-STEPS = 256
-
-BY_GRADIENTS = f"the score, up to what integrated gradients in {STEPS} steps leave out"
 
 
 class BPMLL(ScoringClassifier):
@@ -251,12 +245,7 @@ class BPMLL(ScoringClassifier):
         self.random_state = random_state
 
     def ranking_function(self, X: ArrayLike) -> NDArray[np.floating]:
-        """The outputs c(x) of the network, before the threshold is subtracted.
-
-        Returns
-        -------
-        ndarray of shape (n, q)
-        """
+        """The outputs c(x) of the network, (n, q), before the threshold is subtracted."""
         check_is_fitted(self)
         return self._outputs(self._validate_X(X, reset=False))
 
@@ -283,10 +272,6 @@ class BPMLL(ScoringClassifier):
         X, y : as in ``fit``
         classes : array of shape (n_classes,), optional
             For a 1-D y, at the first call: all classes that may occur.
-
-        Returns
-        -------
-        self
         """
         if hasattr(self, "coefs_"):
             X, Y = self._validate_more(X, y)
@@ -329,9 +314,8 @@ class BPMLL(ScoringClassifier):
 
     def _make_network(self, torch: Any) -> Any:
         """A module with the present weights; its parameters are read back in their order."""
-        return as_module(
-            torch, self.coefs_, self.intercepts_, activation=self.activation, last=LAST[self.loss]
-        )
+        weights = self.coefs_, self.intercepts_
+        return as_module(torch, *weights, activation=self.activation, last=LAST[self.loss])
 
     def _make_optimizer(self, torch: Any, network: Any) -> Any:
         """The optimizer; biases have no weight decay."""
@@ -382,14 +366,13 @@ class BPMLL(ScoringClassifier):
 
     def _start(self, d: int) -> None:
         """Discard what was learned before, and draw new weights."""
-        import_torch(type(self).__name__)  # before the learner counts as fitted
+        import_extra("torch", type(self).__name__, "torch")  # before the learner counts as fitted
         q = self.n_labels_
         self._rng = check_random_state(self.random_state)
         hidden = tuple(self.hidden_layer_sizes)
         if not all(isinstance(size, Integral) and size > 0 for size in hidden):
-            raise ValueError(
-                f"hidden_layer_sizes must be positive integers, one per layer, got {hidden}"
-            )
+            layers = "positive integers, one per layer"
+            raise ValueError(f"hidden_layer_sizes must be {layers}, got {hidden}")
         self.coefs_, self.intercepts_ = initial_weights((d, *hidden, q), self._rng)
         if self.loss == "bpmll" and q == 1:  # no pairs, no slope: nothing moves an output from 0
             self.coefs_[-1][:], self.intercepts_[-1][:] = 0, 0
@@ -434,7 +417,7 @@ class BPMLL(ScoringClassifier):
         held_out: NDArray[np.intp] | None = None,
         keep_optimizer: bool = False,
     ) -> None:
-        torch = import_torch(type(self).__name__)
+        torch = import_extra("torch", type(self).__name__, "torch")
         device = choose_device(torch, self.device)
         network = self._make_network(torch).to(device)
         optimizer = self._make_optimizer(torch, network)
@@ -554,11 +537,9 @@ class BPMLL(ScoringClassifier):
         return c
 
     def _parts(self, x: Any, given: Given) -> Parts:
-        """Integrated gradients (Sundararajan et al., 2017) from the reference to x.
-
-        The mean slope of the scores on the straight line from the reference, by default the means
-        of the training set, to x, times how far x is from there, feature by feature.
-        """
+        """Integrated gradients (Sundararajan et al., 2017) from the reference to x."""
+        # The mean slope of the scores on the straight line from the reference, by default the
+        # means of the training set, to x, times how far x is from there, feature by feature.
         row = dense(x)[0].astype(np.float64)
         origin = self.scaler_.mean_ if given.reference is None else given.reference
         share = (np.arange(STEPS) + 0.5) / STEPS
