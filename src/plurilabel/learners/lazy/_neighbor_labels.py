@@ -22,7 +22,6 @@ Counts: TypeAlias = NDArray[np.int64]
 Rows: TypeAlias = NDArray[np.signedinteger[Any]]  # numbers of training instances
 Graph: TypeAlias = tuple[Floats, Rows]  # distances and numbers of the k nearest, each (n, k)
 Best: TypeAlias = tuple[Rows, Floats]  # labels and scores of the best, each (n, n_best)
-
 CELLS = 1 << 18  # rows times labels worked on at a time: few enough for a processor's cache
 TOO_SMALL = 1e-12  # rounding may leave this much of a sum of weights whose largest is 1
 
