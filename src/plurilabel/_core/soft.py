@@ -146,12 +146,10 @@ class LabelSets(NamedTuple):
 
 
 def possible_sets(P: LabelMatrix) -> LabelSets:
-    """All label sets of rows with soft labels, as if labels were independent.
-
-    A row with u labels between 0 and 1 has 2^u sets. If these are more than 256 (fewer if there
-    are many rows), that many equally probable sets are drawn instead, with a fixed seed and
-    stratified: each label is present in a share p of them, up to rounding.
-    """
+    """All label sets of rows with soft labels, as if labels were independent."""
+    # A row with u labels between 0 and 1 has 2^u sets. If these are more than 256 (fewer if there
+    # are many rows), that many equally probable sets are drawn instead, with a fixed seed and
+    # stratified: each label is present in a share p of them, up to rounding.
     P = dense(P)
     n, q = P.shape
     most = int(np.clip(_CELLS // max(n * q, 1), 4, _SETS))
@@ -210,11 +208,9 @@ def _cell_weights(sample_weight: Any, P: Any, unknown: Any) -> NDArray[np.float6
 
 
 def _layers(P: Any, W: Any) -> tuple[Any, Any, Any]:
-    """Rows, labels and weights of the copies.
-
-    A copy is a range of u between 0 and the highest weight of its row: label j is there for u
-    below w_j p_j, not there up to w_j, and unknown above.
-    """
+    """Rows, labels and weights of the copies."""
+    # A copy is a range of u between 0 and the highest weight of its row: label j is there for u
+    # below w_j p_j, not there up to w_j, and unknown above.
     n, q = P.shape
     ends = np.sort(np.hstack([W * P, W]), axis=1)
     starts = np.hstack([np.zeros((n, 1)), ends[:, :-1]])

@@ -89,7 +89,6 @@ class GeneratedStream(Stream):
         self.name = f"{type(self).__name__} ({drift})"
 
     def _drift_rows(self, drift_at: Sequence[int] | None) -> list[int]:
-        """Check the rows at which drifts start."""
         if drift_at is None:
             drift_at = [i * self.n_rows // 4 for i in (1, 2, 3)]
         rows = [] if self.drift in ("none", "moving") else [int(row) for row in drift_at]

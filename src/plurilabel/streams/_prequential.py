@@ -443,7 +443,6 @@ class _Evaluation:
             stream.write(content)
 
     def _save_readings(self, folder: Path) -> None:
-        """Write the new readings."""
         write_json(part_path(folder, self.row), plain(as_lists(self.readings, self.n_saved)))
         self.n_saved = len(self.readings["rows"])
 

@@ -28,11 +28,9 @@ def hoeffding_bound(delta: float, n: int) -> float:
 
 
 def thresholds(points: Floats) -> Floats:
-    """Thresholds of each feature for rows (n, d), ascending and padded with inf, (d, 8).
-
-    They are midpoints of adjacent values, evenly spaced among the distinct values. A feature with
-    a single value is split into lower, equal and higher values.
-    """
+    """Thresholds of each feature for rows (n, d), ascending and padded with inf, (d, 8)."""
+    # They are midpoints of adjacent values, evenly spaced among the distinct values. A feature
+    # with a single value is split into lower, equal and higher values.
     edges = np.full((points.shape[1], N_THRESHOLDS), np.inf)
     for j, column in enumerate(points.T):
         found = np.unique(column)
@@ -104,11 +102,9 @@ class SplitCounts:
         rows[at] += 1
 
     def best(self) -> Best | None:
-        """The split with the highest gain; None if there is none.
-
-        The gain is the sum of the information gains of all labels, divided by the sum of their
-        entropies: a number between 0 and 1.
-        """
+        """The split with the highest gain; None if there is none."""
+        # The gain is the sum of the information gains of all labels, divided by the sum of their
+        # entropies: a number between 0 and 1.
         if not len(self.edges):
             return None
         whole = self.counts[0].sum(axis=0)  # (2, q)

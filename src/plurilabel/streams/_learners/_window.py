@@ -247,10 +247,8 @@ class NeighborWindow(Window):
         self.ends = np.full(size, -np.inf)  # the last distance of each list
 
     def around(self, point: Floats) -> tuple[Floats, Slots]:
-        """Distances and slots of the rows around a point, ties from old to new.
-
-        They include all rows whose lists the point would enter, and more than a list holds.
-        """
+        """Distances and slots of the rows around a point, ties from old to new."""
+        # They include all rows whose lists the point would enter, and more than a list holds.
         n, most, formula = self.n, self.near.shape[1], self._formula
         if not n:
             return np.zeros(0), np.zeros(0, dtype=np.intp)
