@@ -20,14 +20,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from plurilabel._core.base import AllOrNothing, validate_features
-from plurilabel._core.blocks import (
-    canonical,
-    on_host,
-    own,
-    rows_without,
-    short_indices,
-    stack_rows,
-)
+from plurilabel._core.blocks import on_host, own, rows_without, stack_rows
 from plurilabel._core.compat import BOOLEAN_METRICS, Interval, StrOptions, check_params
 from plurilabel._core.fitted import Declared, check_fitted, count, numbers
 from plurilabel.neighbors._blocks import Blocks, Whole, WholeBlocks
@@ -472,6 +465,4 @@ def validate_points(index: Any, X: Any, *, reset: bool) -> Points:
         "ensure_all_finite": "allow-nan" if index.metric == "nan_euclidean" else True,
     }
     checked = validate_features(index, X, reset=reset, order="C", **form)
-    if not sparse.issparse(checked):
-        return checked
-    return short_indices(sparse.csr_array(canonical(checked)))
+    return sparse.csr_array(checked) if sparse.issparse(checked) else checked
