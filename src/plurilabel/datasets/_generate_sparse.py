@@ -187,12 +187,7 @@ class _Words:
 
 
 def top_up(
-    pairs: Ints,
-    rows: Ints,
-    items: int,
-    draw: Callable[[Ints], Ints],
-    rng: np.random.Generator,
-    attempts: int = 16,
+    pairs: Ints, rows: Ints, items: int, draw: Callable[[Ints], Ints], rng: Any, attempts: int = 16
 ) -> Ints:
     """Add one pair ``row * items + item`` for each entry of ``rows`` to sorted distinct pairs."""
     # Duplicates are drawn again: from ``draw``, after half of the attempts from all items, and

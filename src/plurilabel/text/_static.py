@@ -86,9 +86,8 @@ def static_model(model: str) -> Callable[[list[str]], NDArray[np.float32]]:
     try:
         from model2vec import StaticModel
     except ImportError:
-        raise ImportError(
-            f"StaticEncoder({model!r}) needs model2vec: pip install model2vec"
-        ) from None
+        needs = f"StaticEncoder({model!r}) needs model2vec"
+        raise ImportError(f"{needs}: pip install model2vec") from None
     loaded = StaticModel.from_pretrained(model)
 
     def encode(texts: list[str]) -> NDArray[np.float32]:

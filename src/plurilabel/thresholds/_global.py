@@ -121,11 +121,7 @@ class GlobalThreshold(ThresholdStrategy):
 
 
 def _gains(
-    scores: Scores,
-    Y: LabelMatrix,
-    of_counts: CountMeasure,
-    unknown: Any,
-    weights: NDArray[np.float64],
+    scores: Scores, Y: LabelMatrix, of_counts: CountMeasure, unknown: Any, weights: NDArray[Any]
 ) -> tuple[NDArray[np.float64], float]:
     """What each entry adds to its row's value when the cut falls below it; value of no entries."""
     # Entries of a row enter from the highest score down. Where scores are equal only the sum of
