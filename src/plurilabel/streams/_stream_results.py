@@ -320,10 +320,6 @@ def read_plan(folder: Path) -> dict[str, Any] | None:
     return plan
 
 
-def part_path(folder: Path, row: int) -> Path:
-    return folder / "readings" / f"{row:012d}.json"
-
-
 def read_parts(folder: Path, plan: Mapping[str, Any]) -> tuple[Readings, dict[str, Any]]:
     """All readings in a folder, and the final record of a finished run."""
     protocol = plan["protocol"]
