@@ -337,12 +337,7 @@ def whole(weight: Floats) -> Floats:
 
 
 def tally(
-    delta: Any,
-    Y: LabelMatrix,
-    size: int,
-    *,
-    weights: Any = None,
-    background: tuple[float, float] = (1.0, 1.0),
+    delta: Any, Y: LabelMatrix, size: int, *, weights: Any = None, background: Any = (1.0, 1.0)
 ) -> NDArray[Any]:
     """Frequency arrays of a training set, for all labels at once."""
     # ``delta``, integers below ``size``, and the labels Y are (n, q), both dense or both CSR. In

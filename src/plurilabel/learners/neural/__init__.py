@@ -4,6 +4,7 @@ The package imports without torch and without Keras; what needs one of them says
 used.
 """
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from plurilabel._core.compat import import_extra
@@ -25,9 +26,10 @@ __all__ = [
     "pairwise_exponential_loss",
 ]  # fmt: skip
 
+_network = partial(Learner, needs="torch", unweighted="batches are drawn from the rows")
 _REPEATED = dict.fromkeys(EQUIVALENCE, "a repeated instance is in several batches")
 ROSTER = {
-    "BPMLL": Learner(
+    "BPMLL": _network(
         {
             "BPMLL((8,), max_iter=12, learning_rate_init=0.05)": {},
             "BPMLL((8,), max_iter=12, learning_rate_init=0.05, loss='squared')": {},
@@ -35,17 +37,13 @@ ROSTER = {
             "threshold=None)": {},
             "BPMLL((8,), max_iter=12, learning_rate_init=0.05, loss='asymmetric', "
             "activation='relu')": {},
-        },
-        needs="torch",
-        unweighted="batches are drawn from the rows",
+        }
     ),
-    "HierarchicalNetwork": Learner(
+    "HierarchicalNetwork": _network(
         {
             "HierarchicalNetwork(hidden_layer_sizes=(8,), dropout=0, max_iter=12, "
-            "learning_rate_init=0.05)": {},
-        },
-        needs="torch",
-        unweighted="batches are drawn from the rows",
+            "learning_rate_init=0.05)": {}
+        }
     ),
     "MLFastText": Learner({"MLFastText(10, random_state=0)": _REPEATED}),
 }

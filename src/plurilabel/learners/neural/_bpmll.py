@@ -24,17 +24,8 @@ from plurilabel._core.compat import Interval, StrOptions, import_extra
 from plurilabel._core.explanation.contributions import Given, Parts
 from plurilabel._core.fitted import Declared, count, lists_of_numbers, numbers
 from plurilabel._core.unknown import cell_weights, known_part, stack_labels
-from plurilabel.learners.neural._training import (
-    ACTIVATIONS,
-    Batches,
-    as_module,
-    choose_device,
-    from_module,
-    initial_weights,
-    load_state,
-    mean_slopes,
-    state_of,
-)
+from plurilabel.learners.neural import _training as training
+from plurilabel.learners.neural._training import ACTIVATIONS
 from plurilabel.model_selection import stratified_split
 from plurilabel.thresholds import LinearThreshold
 
@@ -315,7 +306,8 @@ class BPMLL(ScoringClassifier):
     def _make_network(self, torch: Any) -> Any:
         """A module with the present weights; its parameters are read back in their order."""
         weights = self.coefs_, self.intercepts_
-        return as_module(torch, *weights, activation=self.activation, last=LAST[self.loss])
+        last = LAST[self.loss]
+        return training.as_module(torch, *weights, activation=self.activation, last=last)
 
     def _make_optimizer(self, torch: Any, network: Any) -> Any:
         """The optimizer; biases have no weight decay."""
@@ -373,7 +365,7 @@ class BPMLL(ScoringClassifier):
         if not all(isinstance(size, Integral) and size > 0 for size in hidden):
             layers = "positive integers, one per layer"
             raise ValueError(f"hidden_layer_sizes must be {layers}, got {hidden}")
-        self.coefs_, self.intercepts_ = initial_weights((d, *hidden, q), self._rng)
+        self.coefs_, self.intercepts_ = training.initial_weights((d, *hidden, q), self._rng)
         if self.loss == "bpmll" and q == 1:  # no pairs, no slope: nothing moves an output from 0
             self.coefs_[-1][:], self.intercepts_[-1][:] = 0, 0
         self.scaler_ = StandardScaler(with_mean=False)  # it computes the means all the same
@@ -418,12 +410,13 @@ class BPMLL(ScoringClassifier):
         keep_optimizer: bool = False,
     ) -> None:
         torch = import_extra("torch", type(self).__name__, "torch")
-        device = choose_device(torch, self.device)
+        device = training.choose_device(torch, self.device)
         network = self._make_network(torch).to(device)
         optimizer = self._make_optimizer(torch, network)
-        load_state(torch, optimizer, self._optimizer_state)
+        training.load_state(torch, optimizer, self._optimizer_state)
         Y, unknown = known_part(Y)
-        batches = Batches(torch, X, Y, self.scaler_, device, self._weights(Y, unknown))
+        weights = self._weights(Y, unknown)
+        batches = training.Batches(torch, X, Y, self.scaler_, device, weights)
         rows = np.arange(X.shape[0])
         rows = rows if held_out is None else np.setdiff1d(rows, held_out)
         size = self._batch_size(len(rows))
@@ -447,16 +440,16 @@ class BPMLL(ScoringClassifier):
                 record["validation_loss"] = error
                 if error < best:
                     best, best_epoch = error, self.n_iter_
-                    self.coefs_, self.intercepts_ = from_module(network)
+                    self.coefs_, self.intercepts_ = training.from_module(network)
             record["seconds"] = perf_counter() - started
             if self.callback is not None and self.callback(record) is True:
                 break
             if held_out is not None and self.n_iter_ - best_epoch >= self.n_iter_no_change:
                 break
         if held_out is None:
-            self.coefs_, self.intercepts_ = from_module(network)
+            self.coefs_, self.intercepts_ = training.from_module(network)
         self.activation_, self.trained_loss_ = self.activation, self.loss
-        self._optimizer_state = state_of(optimizer) if keep_optimizer else {}
+        self._optimizer_state = training.state_of(optimizer) if keep_optimizer else {}
 
     def _weights(self, Y: LabelMatrix, unknown: Any) -> Any:
         """Weights (n, q) of all labels, less 1 if they are sparse; None if all are 1."""
@@ -545,8 +538,8 @@ class BPMLL(ScoringClassifier):
         share = (np.arange(STEPS) + 0.5) / STEPS
         mean, scale = self.scaler_.mean_, self.scaler_.scale_
         line = ((origin + share[:, np.newaxis] * (row - origin)) - mean) / scale
-        last = LAST[self.trained_loss_]
-        slopes = mean_slopes(self.coefs_, self.intercepts_, line, self.activation_, last)
+        layers, last = (self.coefs_, self.intercepts_), LAST[self.trained_loss_]
+        slopes = training.mean_slopes(*layers, line, self.activation_, last)
         gradient = slopes / scale[:, np.newaxis]  # (d, q)
         values = (row - origin)[:, np.newaxis] * gradient
         base = self._outputs(origin[np.newaxis].astype(np.float64))[0].astype(np.float64)

@@ -280,11 +280,7 @@ def with_columns(X: Any, extra: Any) -> Any:
 
 
 def in_parallel(
-    function: Callable[..., Any],
-    jobs: Iterable[tuple[Any, ...]],
-    *,
-    n_jobs: int | None = None,
-    verbose: int = 0,
+    function: Callable[..., Any], jobs: Iterable[Any], *, n_jobs: Any = None, verbose: int = 0
 ) -> list[Any]:
     """Call the function with each tuple of arguments; return the results in order."""
     # Threads are preferred: workers share X, and scikit-learn's classifiers release the GIL where

@@ -29,10 +29,7 @@ AT_ONCE = 2**22  # numbers in the copies of a block of rows during a search
 GIVEN_BEFORE = "the log-odds, or the score, of the label given those predicted before it"
 METHODS = {"predict", "predict_proba", "predict_log_proba", "decision_function"}
 # parameters that chains and ensembles of chains share
-CHAIN: dict[str, list[Any]] = {
-    "chain_method": [StrOptions(METHODS), list, tuple],
-    "cv": ["cv_object"],
-}
+CHAIN: dict[str, Any] = {"chain_method": [StrOptions(METHODS), list, tuple], "cv": ["cv_object"]}
 
 
 class ClassifierChain(TransformationClassifier):
