@@ -88,12 +88,10 @@ CUTS = {"predict_proba": 0.5, "decision_function": 0.0}
 
 
 def validate_features(estimator: Any, X: Any, *, reset: bool, **form: Any) -> Any:
-    """Validate X with scikit-learn's ``validate_data``, to which ``form`` is passed.
-
-    By default X is float64 or float32, dense or CSR. Arrays of torch, JAX or CuPy become numpy
-    arrays. Masked values and dates are refused. Duplicate entries of a sparse matrix are summed,
-    in a copy, and its indices have 32 bits if these suffice.
-    """
+    """Validate X with scikit-learn's ``validate_data``, to which ``form`` is passed."""
+    # By default X is float64 or float32, dense or CSR. Arrays of torch, JAX or CuPy become numpy
+    # arrays. Masked values and dates are refused. Duplicate entries of a sparse matrix are summed,
+    # in a copy, and its indices have 32 bits if these suffice.
     X = on_host(X)
     refuse_masked(X, "X")
     refuse_dates(X, "X")
@@ -267,11 +265,9 @@ class MultiLabelClassifier(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
 
     @property
     def _cut(self) -> float:
-        """The score above which a label is predicted."""
         return CUTS[self._score_method()]
 
     def _validate_X(self, X: Any, *, reset: bool) -> Any:
-        """Validate X in the form that ``_X_form`` asks for."""
         return validate_features(self, X, reset=reset, **self._X_form)
 
     def _validate_fit(self, X: Any, y: Any, classes: Any = None) -> tuple[Any, LabelMatrix]:
@@ -314,11 +310,9 @@ class MultiLabelClassifier(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
     def _fit_inside(
         self, X: Any, Y: LabelMatrix, outer: MultiLabelClassifier | None = None, **params: Any
     ) -> Self:
-        """Run ``_fit`` on data that the door of another learner has checked already.
-
-        The fitted learner is used through ``_scores(X)`` and ``_predict(X)``, for checked X.
-        ``outer`` is the learner whose features and labels these are, if they are all of them.
-        """
+        """Run ``_fit`` on data that the door of another learner has checked already."""
+        # The fitted learner is used through ``_scores(X)`` and ``_predict(X)``, for checked X.
+        # ``outer`` is the learner whose features and labels these are, if they are all of them.
         if outer is None:
             self.n_features_in_, Y = X.shape[1], self._encode(Y)
         else:
@@ -329,7 +323,6 @@ class MultiLabelClassifier(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
         return self
 
     def _validate_predict(self, X: Any) -> Any:
-        """Check X for the prediction of a fitted learner."""
         check_is_fitted(self)
         return self._validate_X(X, reset=False)
 

@@ -24,10 +24,8 @@ def dense(matrix: Any) -> NDArray[Any]:
 
 
 def on_host(values: Any) -> Any:
-    """Convert an array of torch, JAX or CuPy to numpy; return anything else as it is.
-
-    bfloat16, which numpy does not have, becomes float32.
-    """
+    """Convert an array of torch, JAX or CuPy to numpy; return anything else as it is."""
+    # bfloat16, which numpy does not have, becomes float32.
     if isinstance(values, np.ndarray) or not hasattr(values, "__dlpack_device__"):
         return values
     if hasattr(values, "detach"):  # torch
@@ -144,10 +142,8 @@ def huge_numbers() -> Any:
 
 
 def canonical(matrix: Any) -> Any:
-    """Return CSR and CSC matrices with duplicate entries as copies without, others as they are.
-
-    COO sums duplicates when it becomes CSR. SciPy's ``astype`` would do so in place.
-    """
+    """Return CSR and CSC matrices with duplicate entries as copies without, others as they are."""
+    # COO sums duplicates when it becomes CSR. SciPy's ``astype`` would do so in place.
     if not sparse.issparse(matrix) or matrix.format not in ("csr", "csc"):
         return matrix
     if matrix.has_canonical_format:
@@ -158,10 +154,8 @@ def canonical(matrix: Any) -> Any:
 
 
 def short_indices(matrix: Any) -> Any:
-    """Convert 64-bit indices of a CSR matrix to 32 bits if they fit; entries are not copied.
-
-    Some functions of SciPy make 64-bit indices, which many of scikit-learn's do not accept.
-    """
+    """Convert 64-bit indices of a CSR matrix to 32 bits if they fit; entries are not copied."""
+    # Some functions of SciPy make 64-bit indices, which many of scikit-learn's do not accept.
     if not sparse.issparse(matrix) or matrix.format != "csr":
         return matrix
     if matrix.indices.dtype == matrix.indptr.dtype == np.intc:

@@ -109,11 +109,9 @@ _IN_SPARSE = {"_shape", "maxprint", "data", "indices", "indptr"}
 
 
 def check_sparse(matrix: Any) -> None:
-    """Raise a ValueError if a sparse matrix is not CSR or CSC, or points outside its arrays.
-
-    scipy's compiled code follows the pointers unchecked. Flags about the order of the entries are
-    dropped, so that scipy determines them again.
-    """
+    """Raise a ValueError if a sparse matrix is not CSR or CSC, or points outside its arrays."""
+    # scipy's compiled code follows the pointers unchecked. Flags about the order of the entries
+    # are dropped, so that scipy determines them again.
     held = vars(matrix)
     for name in ("_has_canonical_format", "_has_sorted_indices"):
         held.pop(name, None)
@@ -167,10 +165,8 @@ def _is_size(value: Any) -> bool:
 
 
 def check_fitted(part: Any) -> None:
-    """Raise a ValueError if a fitted object is not what its class declares.
-
-    An object without any of the declared attributes is not fitted, and passes.
-    """
+    """Raise a ValueError if a fitted object is not what its class declares."""
+    # An object without any of the declared attributes is not fitted, and passes.
     declared: Declared = {}
     for cls in reversed(type(part).__mro__):
         declared |= vars(cls).get("_fitted", {})
@@ -184,9 +180,7 @@ def check_fitted(part: Any) -> None:
         _check_attribute(part, name, every, entries, sizes)
 
 
-def _check_attribute(
-    part: Any, name: str, every: tuple[Fitted, ...], entries: Any, sizes: _Sizes
-) -> None:
+def _check_attribute(part: Any, name: str, every: Any, entries: Any, sizes: _Sizes) -> None:
     owner, first, held = type(part).__name__, every[0], sizes.held
     if first.optional and held.get(name) is None:
         return
@@ -199,7 +193,7 @@ def _check_attribute(
         raise ValueError(f"{name} of a {owner} must have {len(every)} entries")
     for fitted, value in zip(every, entries):
         try:
-            fitted.check(fitted, value, sizes)  # type: ignore[misc]
+            fitted.check(fitted, value, sizes)
         except ValueError as error:
             raise ValueError(f"{name} of a {owner} must be {error}") from None
 

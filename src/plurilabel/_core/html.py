@@ -22,11 +22,9 @@ def html_table(
     bold: Any = None,
     text: bool = False,
 ) -> str:
-    """A table for a notebook: the first column to the left, the others to the right.
-
-    The head may be empty, the rows hold plain text. ``title`` and ``note`` stand above and below;
-    ``bold`` marks cells after the first; with ``text`` the last column starts at the left.
-    """
+    """A table for a notebook: the first column to the left, the others to the right."""
+    # The head may be empty, the rows hold plain text. ``title`` and ``note`` are above and below;
+    # ``bold`` marks cells after the first; with ``text`` the last column is aligned left.
     last = len(rows[0]) - 1 if rows else len(head) - 1
     styles = [_FIRST if j == 0 or (text and j == last) else _OTHER for j in range(last + 1)]
     body = "".join(

@@ -16,8 +16,8 @@ from sklearn.base import BaseEstimator
 
 from plurilabel._core.records import digest_of
 
+# what scikit-learn's ``clone`` copies beside the parameters
 COPIED = ("_metadata_request", "_sklearn_output_config")
-"""What scikit-learn's ``clone`` copies beside the parameters."""
 
 
 class NoKey(TypeError):

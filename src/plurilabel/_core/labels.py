@@ -9,6 +9,7 @@ from __future__ import annotations
 import operator
 import warnings
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -184,10 +185,8 @@ TAG_SEPARATORS = ";|,"
 
 
 def is_tags(y: Any) -> bool:
-    """Whether y has a list or set of tags for each instance.
-
-    Sets are always tags; lists, tuples and arrays are if they hold text, not numbers.
-    """
+    """Whether y has a list or set of tags for each instance."""
+    # Sets are always tags; lists, tuples and arrays are if they hold text, not numbers.
     for cell in _cells(y):
         if isinstance(cell, set | frozenset):
             return True
@@ -294,11 +293,9 @@ def check_scores(scores: Any, *, name: str = "scores") -> NDArray[Any] | sparse.
 
 
 def one_class_each(y: Any) -> NDArray[Any] | None:
-    """The 1-D form of y if it gives one class to each instance, None if it is a matrix.
-
-    A single column of 0 and 1 is a matrix with one label; a single column of anything else is
-    read as classes, with scikit-learn's warning.
-    """
+    """The 1-D form of y if it gives one class to each instance, None if it is a matrix."""
+    # A single column of 0 and 1 is a matrix with one label; a single column of anything else is
+    # read as classes, with scikit-learn's warning.
     y = _as_array(y, "y")
     if y.ndim != 1 and (y.ndim != 2 or y.shape[1] != 1):
         return None
@@ -324,6 +321,17 @@ def one_hot(flat: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.int8]:
     Y = np.zeros((len(flat), len(classes)), dtype=np.int8)
     Y[np.arange(len(flat)), np.searchsorted(classes, flat)] = 1
     return Y
+
+
+def distinct_label_sets(Y: sparse.csr_array) -> tuple[sparse.csr_array, NDArray[np.int64]]:
+    """The distinct rows of Y (canonical CSR), the most frequent first, and their counts."""
+    # a label set is identified by the bytes of its sorted column numbers: exact and sparse
+    content, numbers = Y.indices.tobytes(), dict[bytes, int]()
+    bounds = pairwise((Y.indptr.astype(np.int64) * Y.indices.itemsize).tolist())
+    number_of_row = [numbers.setdefault(content[a:b], len(numbers)) for a, b in bounds]
+    _, first, counts = np.unique(number_of_row, return_index=True, return_counts=True)
+    order = np.argsort(-counts, kind="stable")
+    return Y[first[order]], counts[order].astype(np.int64)
 
 
 def names_or_default(names: Sequence[str] | None, q: int) -> Sequence[str]:

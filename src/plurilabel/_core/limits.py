@@ -59,7 +59,6 @@ def _limit(variable: str, default: float) -> float:
 
 # Looking through the loaded libraries takes 10 ms; numpy's and scipy's are loaded by now.
 _pools = cache(ThreadpoolController)
-
 _lock = threading.Lock()
 _outside: int | None = None  # threads of BLAS without the limit, while somebody has set it
 

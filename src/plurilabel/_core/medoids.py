@@ -11,9 +11,7 @@ from numpy.typing import NDArray
 from plurilabel._core.blocks import row_blocks
 
 Rows: TypeAlias = NDArray[np.intp]
-
 CELLS = 1 << 18  # distances computed at a time
-
 # Distances, and sums of them, that differ by a smaller share are ties, which the first wins, so
 # that rounding cannot choose a medoid.
 TIE = 1e-9

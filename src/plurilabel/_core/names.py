@@ -61,7 +61,6 @@ ALIASES = {
 }
 """scikit-learn's names of measures, and ours."""
 
-
 # a name may be anything that is not part of a learner: "ML-kNN, k = 7" needs no quotes
 _NAMED = re.compile(r"(?P<name>[^='\"(\[{|]*[^='\"(\[{|\s])\s*=(?P<learner>[^=].*)", re.DOTALL)
 
@@ -152,7 +151,7 @@ def separated(text: str) -> list[tuple[str, str]]:
 def measure_names() -> tuple[str, ...]:
     """The names of all measures, those at k as ``"precision@k"`` and so on."""
     files = sorted(Path(__file__).parents[1].joinpath("metrics").glob("_*.py"))
-    pattern = re.compile(r"^@measure\(.*?^def (\w+)", re.MULTILINE | re.DOTALL)
+    pattern = re.compile(r"^@measure\((?:(?!^@).)*?^def (\w+)", re.MULTILINE | re.DOTALL)
     found = (name for file in files for name in pattern.findall(file.read_text("utf-8")))
     return tuple(name.replace("_at_k", "@k") for name in found)
 

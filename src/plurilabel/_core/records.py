@@ -24,18 +24,15 @@ from plurilabel._core.data.bags import Bags
 from plurilabel._core.unknown import UnknownLabels
 
 AnyPath: TypeAlias = str | os.PathLike[str]
-
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # errors of a disk that is full
 
 
 @contextmanager
 def write_atomic(path: AnyPath) -> Iterator[BinaryIO]:
-    """Write a file atomically; gzipped if its name ends in ``.gz``.
-
-    The bytes go to a temporary file in the same folder, which replaces ``path`` when the block
-    ends without an error. If the process is killed, the temporary file is removed when the same
-    file is written again on the same machine.
-    """
+    """Write a file atomically; gzipped if its name ends in ``.gz``."""
+    # The bytes go to a temporary file in the same folder, which replaces ``path`` when the block
+    # ends without an error. If the process is killed, the temporary file is removed when the same
+    # file is written again on the same machine.
     path = Path(path)
     sweep(path.parent, path.name)
     temporary = path.with_name(f".{path.name}.{_HOST}-{os.getpid()}-{secrets.token_hex(4)}.tmp")
@@ -87,7 +84,6 @@ def _is_alive(process: int) -> bool:
 
 
 def write_json(path: Path, content: Mapping[str, Any]) -> None:
-    """Write a JSON file atomically."""
     path.parent.mkdir(parents=True, exist_ok=True)
     text = json_bytes(content, allow_nan=False, indent=1)
     with write_atomic(path) as stream:
@@ -111,10 +107,8 @@ def read_json(path: Path) -> Any:
 def read_plan(
     folder: AnyPath, what: str, number: int, expected: Mapping[str, type]
 ) -> dict[str, Any] | None:
-    """Plan of the "comparison" or "stream" in a folder, None if there is none.
-
-    It must be in the format of this number and have entries of the expected types.
-    """
+    """Plan of the "comparison" or "stream" in a folder, None if there is none."""
+    # It must be in the format of this number and have entries of the expected types.
     plan = read_json(Path(folder, "plan.json"))
     if plan is None:
         return None
@@ -133,10 +127,8 @@ def read_plan(
 
 
 def plain(value: Any) -> Any:
-    """Convert a value for JSON: NaN and infinity to None, arrays to lists.
-
-    Estimators become their class and parameters, other objects their ``repr`` without the address.
-    """
+    """Convert a value for JSON: NaN and infinity to None, arrays to lists."""
+    # Estimators become class and parameters, other objects their ``repr`` without the address.
     if value is None or isinstance(value, bool | int | str):
         return value
     if isinstance(value, float):
@@ -165,10 +157,8 @@ def class_name(value: Any) -> str:
 
 
 def digest_of(*values: Any) -> str:
-    """Digest of arrays, sparse matrices, data frames, and JSON values.
-
-    Unlike ``joblib.hash``, it depends on neither memory layout nor versions of libraries.
-    """
+    """Digest of arrays, sparse matrices, data frames, and JSON values."""
+    # Unlike ``joblib.hash``, it depends on neither memory layout nor versions of libraries.
     total = hashlib.blake2b(digest_size=16)
     for value in values:
         _add_to(total, value)

@@ -60,7 +60,6 @@ class Learner:
         return self.package.rpartition(".")[2]
 
     def find(self) -> Any:
-        """The class."""
         return find_estimator(self.name)
 
 
@@ -105,10 +104,8 @@ def find_estimator(name: str) -> Any:
 
 
 def publish(package: dict[str, Any]) -> None:
-    """Set ``__module__`` of all that a package exports, given the ``globals()`` of the package.
-
-    Estimators become ``plurilabel.Name``, other classes and functions ``plurilabel.package.name``.
-    """
+    """Set ``__module__`` of all that a package exports, given the ``globals()`` of the package."""
+    # Estimators become ``plurilabel.Name``, all else ``plurilabel.package.name``.
     name = package["__name__"]
     home = name if "._" in name else ".".join(name.split(".")[:2])
     for name in package["__all__"]:

@@ -59,11 +59,9 @@ def label_scores(
 def score_matrix(
     output: Any, *, classes: Any = None, n_labels: int | None = None
 ) -> NDArray[Any] | sparse.csr_array:
-    """Convert the output of ``predict_proba`` or ``decision_function`` to one matrix (n, q).
-
-    A list of arrays needs ``classes``, the classifier's ``classes_``, if a label had only one
-    class in training.
-    """
+    """Convert the output of ``predict_proba`` or ``decision_function`` to one matrix (n, q)."""
+    # A list of arrays needs ``classes``, the classifier's ``classes_``, if a label had only one
+    # class in training.
     if n_labels is not None:
         check_count(n_labels, "n_labels")
     if isinstance(output, list) and len(output) > 0 and np.ndim(output[0]) == 2:

@@ -146,12 +146,10 @@ class LabelSets(NamedTuple):
 
 
 def possible_sets(P: LabelMatrix) -> LabelSets:
-    """All label sets of rows with soft labels, as if labels were independent.
-
-    A row with u labels between 0 and 1 has 2^u sets. If these are more than 256 (fewer if there
-    are many rows), that many equally probable sets are drawn instead, with a fixed seed and
-    stratified: each label is present in a share p of them, up to rounding.
-    """
+    """All label sets of rows with soft labels, as if labels were independent."""
+    # A row with u labels between 0 and 1 has 2^u sets. If these are more than 256 (fewer if there
+    # are many rows), that many equally probable sets are drawn instead, with a fixed seed and
+    # stratified: each label is present in a share p of them, up to rounding.
     P = dense(P)
     n, q = P.shape
     most = int(np.clip(_CELLS // max(n * q, 1), 4, _SETS))
@@ -160,10 +158,9 @@ def possible_sets(P: LabelMatrix) -> LabelSets:
     exact = u <= np.log2(most)
     size = np.where(exact, 2 ** np.minimum(u, 8), most)
     rows = np.repeat(np.arange(n), size)
-    check_size(
-        "measures of soft labels", f"{n:,} rows and {q:,} labels", memory=40.0 * len(rows) * q,
-        instead="labels that are rounded to 0 or 1 where they are almost certain",
-    )  # fmt: skip
+    what, sizes = "measures of soft labels", f"{n:,} rows and {q:,} labels"
+    instead = "labels that are rounded to 0 or 1 where they are almost certain"
+    check_size(what, sizes, memory=40.0 * len(rows) * q, instead=instead)
     number = np.arange(len(rows)) - np.repeat(np.cumsum(size) - size, size)
     bit = np.maximum(np.cumsum(unsure, axis=1) - 1, 0)  # which each unsure label has in a number
     Y = np.where(unsure[rows], number[:, None] >> np.minimum(bit, 8)[rows] & 1, P[rows] == 1)
@@ -183,10 +180,9 @@ def _probabilities(y: Any) -> NDArray[np.float64]:
     if len(shape := y.shape if hasattr(y, "shape") else np.shape(y)) != 2:
         raise ValueError(f"y must be a matrix (n, q), got {len(shape)} dimension(s)")
     n, q = shape
-    check_size(
-        "soft labels", f"{n:,} rows and {q:,} labels", memory=8.0 * n * q,
-        instead="labels of 0 and 1 for the rows that are certain",
-    )  # fmt: skip
+    sizes = f"{n:,} rows and {q:,} labels"
+    instead = "labels of 0 and 1 for the rows that are certain"
+    check_size("soft labels", sizes, memory=8.0 * n * q, instead=instead)
     P = np.asarray(dense(known_part(y)[0]), dtype=np.float64)
     wrong = ~((P >= 0) & (P <= 1))
     if wrong.any():
@@ -210,19 +206,16 @@ def _cell_weights(sample_weight: Any, P: Any, unknown: Any) -> NDArray[np.float6
 
 
 def _layers(P: Any, W: Any) -> tuple[Any, Any, Any]:
-    """Rows, labels and weights of the copies.
-
-    A copy is a range of u between 0 and the highest weight of its row: label j is there for u
-    below w_j p_j, not there up to w_j, and unknown above.
-    """
+    """Rows, labels and weights of the copies."""
+    # A copy is a range of u between 0 and the highest weight of its row: label j is there for u
+    # below w_j p_j, not there up to w_j, and unknown above.
     n, q = P.shape
     ends = np.sort(np.hstack([W * P, W]), axis=1)
     starts = np.hstack([np.zeros((n, 1)), ends[:, :-1]])
     rows, at = np.nonzero(ends - starts > 1e-12 * np.maximum(ends[:, -1:], 1e-300))
-    check_size(
-        "soft labels", f"{len(rows):,} copies of {n:,} rows and {q:,} labels",
-        memory=20.0 * len(rows) * q, instead="labels that are rounded, as by np.round(y, 1)",
-    )  # fmt: skip
+    sizes = f"{len(rows):,} copies of {n:,} rows and {q:,} labels"
+    instead = "labels that are rounded, as by np.round(y, 1)"
+    check_size("soft labels", sizes, memory=20.0 * len(rows) * q, instead=instead)
     low = starts[rows, at][:, np.newaxis]
     there, known = (W * P)[rows] > low, W[rows] > low
     Y = there.astype(np.int8) if known.all() else np.where(known, there.astype(np.float64), np.nan)

@@ -209,11 +209,9 @@ def _last_step(estimator: Any) -> Any:
 def cell_weights(
     label_weight: Any, Y: Any, unknown: Any = None, sample_weight: Any = None
 ) -> NDArray[np.float64]:
-    """Weights (n, q) for "balanced", or (q,) as they were given, checked.
-
-    "balanced" gives the instances with and without a label the same total weight, and keeps the
-    sum; constant labels keep their weights. Unknown labels are not counted.
-    """
+    """Weights (n, q) for "balanced", or (q,) as they were given, checked."""
+    # "balanced" gives the instances with and without a label the same total weight, and keeps the
+    # sum; constant labels keep their weights. Unknown labels are not counted.
     has = dense(Y).astype(np.float64)
     if isinstance(label_weight, str):
         weight = np.ones(len(has)) if sample_weight is None else np.asarray(sample_weight)

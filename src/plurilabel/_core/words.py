@@ -17,7 +17,6 @@ NUMBER = re.compile(
 NO_YES = {"0": 0, "1": 1, "false": 0, "true": 1, "no": 0, "yes": 1, "n": 0, "y": 1, "f": 0, "t": 1}
 """Words for absent and present in a file, in lower case."""
 
-
 FRACTIONS = (
     "fractions are not labels: cut them, as in y >= 0.5, give a matrix of probabilities to a "
     "learner with accepts_soft_labels, or learn grades and degrees with plurilabel.graded"
@@ -138,7 +137,6 @@ def duration(seconds: float) -> str:
 
 
 def file_size(n_bytes: float) -> str:
-    """The size of a file."""
     for unit in ("bytes", "kB", "MB"):
         if n_bytes < 1000:
             digits = 0 if n_bytes >= 10 or unit == "bytes" else 1

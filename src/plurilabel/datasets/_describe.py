@@ -15,12 +15,12 @@ from scipy import sparse
 from plurilabel._core.base import column_names, names_or_default
 from plurilabel._core.data.dataset import Dataset
 from plurilabel._core.html import html_table
+from plurilabel._core.labels import distinct_label_sets
 from plurilabel._core.soft import soft_or_hard
 from plurilabel._core.unknown import known_part
 from plurilabel._core.words import aligned, display_width, shortened
 
 Vector: TypeAlias = NDArray[np.float64]
-
 MOST_LABELS = 20_000_000  # their statistics take some gigabytes
 
 
@@ -278,10 +278,6 @@ def describe(
     name : str, optional
         Title of the summary; by default that of the Dataset.
 
-    Returns
-    -------
-    Description
-
     Examples
     --------
     >>> from plurilabel.datasets import describe
@@ -394,17 +390,3 @@ def _n_features(X: Any, n: int) -> int:
     if len(shape) < 2 or shape[0] != n:
         raise ValueError(f"X must have {n} rows like Y, got shape {tuple(shape)}")
     return int(shape[-1])
-
-
-def distinct_label_sets(Y: sparse.csr_array) -> tuple[sparse.csr_array, NDArray[np.int64]]:
-    """The distinct rows of Y (canonical CSR), the most frequent first, and their counts."""
-    # a label set is identified by the bytes of its sorted column numbers: exact and sparse
-    content = Y.indices.tobytes()
-    bounds = (Y.indptr.astype(np.int64) * Y.indices.itemsize).tolist()
-    numbers: dict[bytes, int] = {}
-    number_of_row = [
-        numbers.setdefault(content[start:end], len(numbers)) for start, end in pairwise(bounds)
-    ]
-    _, first, counts = np.unique(number_of_row, return_index=True, return_counts=True)
-    order = np.argsort(-counts, kind="stable")
-    return Y[first[order]], counts[order].astype(np.int64)

@@ -16,7 +16,6 @@ from plurilabel.datasets._describe import Description, describe
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from matplotlib.image import AxesImage
 
 _INK, _QUIET, _BAR = "#1f2933", "#7b8794", "#2f6da8"
 
@@ -38,10 +37,6 @@ def plot_description(
         File to write, in the format of its suffix: ``.png``, ``.svg`` or ``.pdf``.
     top : int, default=30
         Number of labels to show, the most frequent ones.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
 
     Examples
     --------
@@ -104,9 +99,7 @@ def _draw_frequencies(ax: Axes, description: Description, shown: Any, names: lis
     ax.spines["left"].set(visible=True, color="#cbd2d9")
 
 
-def _draw_cooccurrence(
-    ax: Axes, description: Description, shown: Any, names: list[str]
-) -> AxesImage:
+def _draw_cooccurrence(ax: Axes, description: Description, shown: Any, names: list[str]) -> Any:
     together = description.cooccurrence[shown][:, shown].toarray().astype(np.float64)  # (k, k)
     share = together / np.maximum(description.counts[shown], 1)[:, None]
     np.fill_diagonal(share, np.nan)  # always 1, far above the rest

@@ -17,7 +17,6 @@ from plurilabel._core.data.dataset import Dataset
 _ROWS_TO_SCALE_ON = 5000  # enough to match the cardinality to about 1 %
 _HALVINGS = 30
 _CLOSE_ENOUGH = 1e-3
-
 _SIZES = ("n_samples", "n_features", "n_labels")
 CONSTRAINTS: dict[str, list[Any]] = {
     **{size: [Interval(Integral, 1, None, closed="left")] for size in _SIZES},

@@ -17,11 +17,9 @@ from plurilabel._core.data.dataset import Dataset
 from plurilabel.datasets._generate import CONSTRAINTS, generator, label_groups, zipf
 
 Ints: TypeAlias = NDArray[np.int64]
-
 _OWN_WORDS = 12  # words that belong to a label
 _BACKGROUND = 0.3  # share of the words that do not depend on labels
 _DRAWS_AT_ONCE = 2**18  # bounds the working memory to some 20 MB
-
 _CONSTRAINTS = CONSTRAINTS | {
     "dependence": [Interval(Real, 0, 1, closed="both")],
     "noise": [Interval(Real, 0, 1, closed="both")],
@@ -92,10 +90,8 @@ def make_sparse_multilabel(
     validate_parameter_constraints(_CONSTRAINTS, locals(), "make_sparse_multilabel")
     n, d, q = n_samples, n_features, n_labels
     least = 0 if allow_empty else 1
-    for name, mean, low, high in (
-        ("cardinality", cardinality, least, q),
-        ("nnz_per_row", nnz_per_row, 1, d),
-    ):
+    bounds = (("cardinality", cardinality, least, q), ("nnz_per_row", nnz_per_row, 1, d))
+    for name, mean, low, high in bounds:
         if not low <= mean <= high:
             raise ValueError(f"{name} must lie between {low} and {high}, got {mean}")
     rng = generator(random_state)
@@ -120,9 +116,7 @@ def make_sparse_multilabel(
 class _Labels:
     """Draws label sets, as sorted numbers ``row * q + label``."""
 
-    def __init__(
-        self, q: int, cardinality: float, dependence: float, imbalance: float, rng: Any
-    ) -> None:
+    def __init__(self, q: int, cardinality: float, dependence: float, imbalance: float, rng: Any):
         self.q, self.dependence = q, dependence
         group = label_groups(q, cardinality, rng)
         # labels sorted by group, each with a stretch of [0, 1): a uniform number selects any
@@ -193,12 +187,7 @@ class _Words:
 
 
 def top_up(
-    pairs: Ints,
-    rows: Ints,
-    items: int,
-    draw: Callable[[Ints], Ints],
-    rng: np.random.Generator,
-    attempts: int = 16,
+    pairs: Ints, rows: Ints, items: int, draw: Callable[[Ints], Ints], rng: Any, attempts: int = 16
 ) -> Ints:
     """Add one pair ``row * items + item`` for each entry of ``rows`` to sorted distinct pairs."""
     # Duplicates are drawn again: from ``draw``, after half of the attempts from all items, and

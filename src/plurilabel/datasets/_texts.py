@@ -18,10 +18,8 @@ TEXT = "text"
 
 
 def read_texts(paths: list[Path], label_names: tuple[str, ...]) -> Dataset:
-    """Join the training, development and test files, with a column of texts.
-
-    The rows of the development part are in neither ``train`` nor ``test``.
-    """
+    """Join the training, development and test files, with a column of texts."""
+    # The rows of the development part are in neither ``train`` nor ``test``.
     pandas = import_extra("pandas", "a dataset of texts", "table")
     texts: list[str] = []
     parts: list[NDArray[np.int64]] = []

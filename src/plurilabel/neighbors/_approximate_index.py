@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from plurilabel._core.base import AllOrNothing
 from plurilabel._core.blocks import own
-from plurilabel._core.compat import Interval, StrOptions, check_params
+from plurilabel._core.compat import Interval, StrOptions, check_params, import_extra
 from plurilabel.neighbors._distance import Formula, Neighbors, Points
 from plurilabel.neighbors._engines import ranked
 from plurilabel.neighbors._exact_index import validate_points
@@ -82,11 +82,7 @@ class ApproximateIndex(AllOrNothing, BaseEstimator):
         y : ignored
         """
         check_params(self)
-        try:
-            from pynndescent import NNDescent  # type: ignore[import-not-found,unused-ignore]
-        except ImportError as error:
-            message = "ApproximateIndex needs pynndescent: pip install plurilabel[ann]"
-            raise ImportError(message) from error
+        pynndescent = import_extra("pynndescent", "ApproximateIndex", "ann")
         self._points = self._formula().prepare(own(validate_points(self, X, reset=True), X))
         self.n_samples_fit_ = self._points.shape[0]
         if self.n_samples_fit_ <= self.n_candidates:
@@ -95,7 +91,7 @@ class ApproximateIndex(AllOrNothing, BaseEstimator):
                 f"instances, got {self.n_candidates}; use ExactIndex for so few"
             )
         # A cosine between rows of length one is a Euclidean distance.
-        self._graph = NNDescent(
+        self._graph = pynndescent.NNDescent(
             _single(self._points),
             metric="manhattan" if self.metric == "manhattan" else "euclidean",
             n_neighbors=self.n_candidates + 1,

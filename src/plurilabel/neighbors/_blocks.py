@@ -111,11 +111,9 @@ class Across:
     def of_each(
         self, second: Points, k: int, run: Run, limits: tuple[Floats, Floats] | None = None
     ) -> tuple[Neighbors, Neighbors]:
-        """Distances and indices of the k nearest points in the other set, for both sets.
-
-        With ``limits``, neighbours beyond the distance limit of a point may be missing: their
-        places at the end of its list have distance inf.
-        """
+        """Distances and indices of the k nearest points in the other set, for both sets."""
+        # With ``limits``, neighbours beyond the distance limit of a point may be missing: their
+        # places at the end of its list have distance inf.
         if self.rounded.is_far(second):
             wider = self.rounded.scaled_to(second)
             return Across(self.formula, self.first, None, wider).of_each(second, k, run, limits)

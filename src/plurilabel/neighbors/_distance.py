@@ -25,12 +25,10 @@ Points: TypeAlias = NDArray[Any] | sparse.csr_array
 Floats: TypeAlias = NDArray[np.float64]
 Integers: TypeAlias = NDArray[np.signedinteger[Any]]
 Neighbors: TypeAlias = tuple[Floats, NDArray[np.int64]]  # distances and indices, each (m, k)
-
 UNIT = 2.0**-53  # largest relative rounding error of one float64 operation
 _CHUNK = 1 << 17  # numbers processed at once: small enough for the cache
 WIDE = _CHUNK // 16  # features above which copies of a few points do not fit into the cache
 _TURNED = 1 << 15  # numbers transposed at once: small enough for the first-level cache
-
 _NORMS = dict(euclidean=2.0, l2=2.0, manhattan=1.0, cityblock=1.0, l1=1.0, chebyshev=np.inf)
 
 

@@ -37,11 +37,9 @@ Pairs: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 @contextmanager
 def threads(n_jobs: int | None) -> Iterator[Run]:
-    """A ``map`` over ``n_jobs`` threads, with BLAS limited to one thread in each.
-
-    None means as many threads as BLAS would use, which follows the limits of joblib's workers and
-    of ``threadpoolctl``.
-    """
+    """A ``map`` over ``n_jobs`` threads, with BLAS limited to one thread in each."""
+    # None means as many threads as BLAS would use, which follows the limits of joblib's workers
+    # and of ``threadpoolctl``.
     with one_blas_thread() as usual:
         n_threads = usual if n_jobs is None else joblib.effective_n_jobs(n_jobs)
         if n_threads == 1:

@@ -19,17 +19,8 @@ from sklearn.metrics import pairwise_distances
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from plurilabel._core.base import AllOrNothing
-from plurilabel._core.blocks import (
-    canonical,
-    on_host,
-    own,
-    refuse_dates,
-    refuse_masked,
-    rows_without,
-    short_indices,
-    stack_rows,
-)
+from plurilabel._core.base import AllOrNothing, validate_features
+from plurilabel._core.blocks import on_host, own, rows_without, stack_rows
 from plurilabel._core.compat import BOOLEAN_METRICS, Interval, StrOptions, check_params
 from plurilabel._core.fitted import Declared, check_fitted, count, numbers
 from plurilabel.neighbors._blocks import Blocks, Whole, WholeBlocks
@@ -247,7 +238,6 @@ class ExactIndex(AllOrNothing, BaseEstimator):
         return self._built
 
     def _new_engine(self, points: Points) -> Engine:
-        """The engine for these points."""
         formula = None if self.metric_params else Formula.of(self.metric, self.p)
         if formula is not None:
             prepared = formula.prepare(points)
@@ -267,10 +257,8 @@ class ExactIndex(AllOrNothing, BaseEstimator):
         return str(getattr(self._engine, "where", ["cpu"])[0])
 
     def _on_a_gpu(self, X: Any, *, reset: bool) -> Any:
-        """X as a validated torch tensor if it is on a GPU and can be searched there, else None.
-
-        Invalid X also gives None: validation in main memory then raises the error.
-        """
+        """X as a validated torch tensor if it is on a GPU and can be searched there, else None."""
+        # Invalid X also gives None: validation in main memory then raises the error.
         if isinstance(X, np.ndarray) or not hasattr(X, "__dlpack_device__"):
             return None
         known = self.metric in ("euclidean", "cosine") and not self.metric_params
@@ -288,7 +276,6 @@ class ExactIndex(AllOrNothing, BaseEstimator):
         return tensor
 
     def _takes_gpu(self, formula: Formula, points: Any) -> bool:
-        """Whether to search these points on a GPU."""
         if self.device == "cpu" or self.algorithm not in ("auto", "blocks"):
             return False
         n, d = points.shape
@@ -403,7 +390,6 @@ class ExactIndex(AllOrNothing, BaseEstimator):
         return self._engine.neighbors(self._as_asked(Q), k, run)
 
     def _as_asked(self, Q: Points) -> Points:
-        """Queries as the engine needs them."""
         return Q if (formula := self._engine.formula) is None else formula.prepare(Q)
 
     def _as_asked_there(self, X: Any) -> Any:
@@ -474,15 +460,9 @@ def how_many(n_neighbors: int | None, n: int, *, own: bool) -> int:
 
 def validate_points(index: Any, X: Any, *, reset: bool) -> Points:
     """Validated points: floats in C order, or canonical CSR with 32-bit indices if possible."""
-    X = on_host(X)
-    refuse_masked(X, "X")
-    refuse_dates(X, "X")
     form = {
         "accept_sparse": False if index.metric == "precomputed" else "csr",
         "ensure_all_finite": "allow-nan" if index.metric == "nan_euclidean" else True,
     }
-    kinds = [np.float64, np.float32]
-    checked = validate_data(index, X, reset=reset, dtype=kinds, order="C", **form)
-    if not sparse.issparse(checked):
-        return checked
-    return short_indices(sparse.csr_array(canonical(checked)))
+    checked = validate_features(index, X, reset=reset, order="C", **form)
+    return sparse.csr_array(checked) if sparse.issparse(checked) else checked

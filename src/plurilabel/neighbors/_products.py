@@ -36,7 +36,6 @@ BLOCK = 512  # edge of a block, at most 65,536: 512 x 512 floats stay in the cac
 COPIED = 1 << 25  # bytes of rows copied, or made dense, for a side of a product; at least 16 rows
 _CACHE = 1 << 20  # bytes
 _FEW = 1 << 22  # products that may be kept at once
-
 Best: TypeAlias = tuple[NDArray[np.int64], NDArray[Any], NDArray[Any]]
 
 
@@ -97,13 +96,11 @@ def product(left: Points, right: NDArray[Any], out: NDArray[Any] | None = None) 
 
 
 def smallest(rows: Any, columns: Operand, K: int, run: Run, *, in_order: bool = False) -> Best:
-    """The K columns with the smallest products for each row.
-
-    If rows is None, they are the columns, each without itself. Returns indices (m, K), -1 where
-    fewer than K columns are below the bound, their products (m, K), and bounds (m,): no column
-    left out has a smaller product. With ``in_order``, columns are in ascending order, and products
-    and bounds may be a little too low.
-    """
+    """The K columns with the smallest products for each row."""
+    # If rows is None, they are the columns, each without itself. Returns indices (m, K), -1 where
+    # fewer than K columns are below the bound, their products (m, K), and bounds (m,): no column
+    # left out has a smaller product. With ``in_order``, columns are in ascending order, and
+    # products and bounds may be a little too low.
     asked, n = columns if rows is None else rows, columns.n
     if n <= DIRECT_BELOW or n < 8 * K or asked.n * n <= _FEW:
         bits_left = 10 if columns.dtype == np.float32 else 24
@@ -133,11 +130,9 @@ def smallest(rows: Any, columns: Operand, K: int, run: Run, *, in_order: bool = 
 def smallest_across(
     both: Operand, cut: int, K: int, run: Run, limits: Any = None, scratch: Any = None
 ) -> Best:
-    """Like ``smallest``, between the first ``cut`` rows and the others: a product serves both.
-
-    With ``limits`` (n,), products above the limit of a row may be missing; rows with similar
-    limits should be together. ``scratch`` is memory of an earlier search.
-    """
+    """Like ``smallest``, between the first ``cut`` rows and the others: a product serves both."""
+    # With ``limits`` (n,), products above the limit of a row may be missing; rows with similar
+    # limits should be together. ``scratch`` is memory of an earlier search.
     if limits is not None:
         above = np.nextafter(limits.astype(both.dtype), np.inf, dtype=both.dtype)
         search = _Across(both, cut, K, above)
@@ -335,10 +330,8 @@ class _Search:
         run(self.settle, range(len(self.parts)))
 
     def compare(self, part: slice, i: int, right: Any, other: int | None = None) -> None:
-        """Keep the products of columns ``part`` below the bounds of the rows in block i.
-
-        If the columns are also rows, of block ``other``, keep those below their bounds as well.
-        """
+        """Keep the products of columns ``part`` below the bounds of the rows in block i."""
+        # If the columns are also rows, of block ``other``, keep those below their bounds as well.
         width = right.shape[1]
         bounds = self.bounds[self.parts[i]]
         step = max(64, _CACHE // (width * self.columns.dtype.itemsize))

@@ -50,7 +50,7 @@ _TAGS = {"check_estimator_tags_renamed": "river's base class has a `_more_tags` 
 _STREAM = _TAGS if find_spec("river") else {}
 _ORDERED = {**_STREAM, "check_row_order": "rows are learned in their order, and may drift"}
 _SURE = {PROBABILITIES: "where all neighbours agree, probabilities are 0 or 1"}
-_WINDOW = "a window counts rows, and so do the neighbours in it"
+_window = partial(Learner, unweighted="a window counts rows, and so do the neighbours in it")
 _INSTEAD = "pickle it for your own use, or take NeighborSubspaceEnsemble, which can be saved"
 _around_river = partial(
     Learner,
@@ -60,17 +60,14 @@ _around_river = partial(
 )
 
 ROSTER = {
-    "WindowMLkNN": Learner(
+    "WindowMLkNN": _window(
         {
             "WindowMLkNN(n_neighbors=5)": _STREAM,
             "WindowMLkNN(n_neighbors=3, window_size=40, metric='cosine')": _STREAM,
-        },
-        unweighted=_WINDOW,
+        }
     ),
-    "MLSAMPkNN": Learner({"MLSAMPkNN()": _ORDERED | _SURE}, unweighted=_WINDOW),
-    "NeighborSubspaceEnsemble": Learner(
-        {"NeighborSubspaceEnsemble(5)": _STREAM | _SURE}, unweighted=_WINDOW
-    ),
+    "MLSAMPkNN": _window({"MLSAMPkNN()": _ORDERED | _SURE}),
+    "NeighborSubspaceEnsemble": _window({"NeighborSubspaceEnsemble(5)": _STREAM | _SURE}),
     "StreamBinaryRelevance": _around_river({"StreamBinaryRelevance()": _ORDERED}),
     "StreamClassifierChain": _around_river({"StreamClassifierChain()": _ORDERED}),
     "StreamPrunedSets": _around_river({"StreamPrunedSets()": _ORDERED}),

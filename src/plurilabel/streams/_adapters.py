@@ -71,9 +71,7 @@ class LabelShares:
     """
 
     fading: float = 1.0
-    sums_: dict[Hashable, tuple[float, float]] = field(
-        default_factory=dict, init=False, repr=False
-    )
+    sums_: dict[Hashable, Any] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
         if not 0 < self.fading <= 1:

@@ -22,9 +22,7 @@ CONSTRAINTS = {
     "width": [*_AT_LEAST_ONE, None],
     "noise": [Interval(Real, 0, 1, closed="both")],
 }
-
 _CANDIDATES = 16  # rows to choose from if the frequencies of labels change
-
 
 # the distribution of rows between two drifts: draws features (n, d) and labels (n, q) at row t
 Concept: TypeAlias = Callable[[np.random.Generator, int, int], tuple[Any, Any]]
@@ -91,7 +89,6 @@ class GeneratedStream(Stream):
         self.name = f"{type(self).__name__} ({drift})"
 
     def _drift_rows(self, drift_at: Sequence[int] | None) -> list[int]:
-        """Check the rows at which drifts start."""
         if drift_at is None:
             drift_at = [i * self.n_rows // 4 for i in (1, 2, 3)]
         rows = [] if self.drift in ("none", "moving") else [int(row) for row in drift_at]
@@ -211,9 +208,7 @@ class RandomTreeStream(GeneratedStream):
         return draw
 
 
-def _label_sets(
-    rng: np.random.Generator, shares: NDArray[np.float64], q: int
-) -> NDArray[np.bool_]:
+def _label_sets(rng: np.random.Generator, shares: NDArray[Any], q: int) -> NDArray[np.bool_]:
     """Label sets of parts of the space, in which all labels are about equally frequent."""
     # so that concepts are about equally hard, and results before and after a drift comparable
     sets = np.zeros((len(shares), q), dtype=bool)

@@ -26,22 +26,13 @@ from plurilabel._core.words import distinct_names
 from plurilabel.learners import learner_text
 from plurilabel.metrics import RunningMeasures, get_measure
 from plurilabel.metrics.shared import check_measures
+from plurilabel.streams import _stream_results as recorded
 from plurilabel.streams._adapters import ArrayLearner, RegressorLearner
 from plurilabel.streams._spec import make_stream_learners
 from plurilabel.streams._stream import Row, Stream, as_stream
-from plurilabel.streams._stream_results import (
-    FORMAT,
-    StreamResults,
-    as_lists,
-    empty_readings,
-    kinds_of,
-    part_path,
-    read_parts,
-    read_plan,
-)
+from plurilabel.streams._stream_results import StreamResults
 
 Progress: TypeAlias = Callable[[StreamResults], Any]
-
 _AT_LEAST_ONE = Interval(Integral, 1, None, closed="left")
 CONSTRAINTS = {
     "window": [_AT_LEAST_ONE, None],
@@ -121,10 +112,6 @@ def prequential(
         Called with the results so far after each reading; see :class:`LivePlot`.
     command : str, optional
         The command that repeats the run, for the report.
-
-    Returns
-    -------
-    StreamResults
 
     Notes
     -----
@@ -228,7 +215,7 @@ def _plan(
     address = re.compile(r" at 0x[0-9a-fA-F]+")
     made_by = versions("river")
     plan = {
-        "format": FORMAT,
+        "format": recorded.FORMAT,
         "what": "stream",
         "stream": plain(stream.made_of()),
         "name": stream.name,
@@ -327,12 +314,13 @@ class _Evaluation:
     ) -> None:
         self.stream, self.runs, self.plan, self.folder = stream, runs, plan, folder
         self.protocol = plan["protocol"]
-        self.kinds = kinds_of(self.protocol)
+        self.kinds = recorded.kinds_of(self.protocol)
         every = self.protocol["every"]
         self.checkpoint = -(-self.protocol["checkpoint"] // every) * every
         self.row, self.digest, self.n_saved = 0, b"", 0  # n_saved: readings on disk
         self.waiting: deque[Row] = deque()
-        self.readings = empty_readings(self.runs, self.protocol["measures"], self.kinds)
+        measures = self.protocol["measures"]
+        self.readings = recorded.empty_readings(self.runs, measures, self.kinds)
 
     def run(self, progress: Progress | None) -> StreamResults:
         every = self.protocol["every"]
@@ -391,10 +379,8 @@ class _Evaluation:
         known = {label: value for label, value in y.items() if not is_missing(value)}
         for label, value in known.items():
             if value != 0 and value != 1:
-                got = f"{value!r} for {label!r}"
-                raise ValueError(
-                    f"row {self.row} of the stream must have labels 0 and 1, got {got}"
-                )
+                row = f"row {self.row} of the stream"
+                raise ValueError(f"{row} must have labels 0 and 1, got {value!r} for {label!r}")
         return {label: bool(value) for label, value in known.items()}
 
     def _take(self, x: dict[Hashable, Any], y: dict[Hashable, Any]) -> None:
@@ -450,15 +436,15 @@ class _Evaluation:
             stream.write(content)
 
     def _save_readings(self, folder: Path) -> None:
-        """Write the new readings."""
-        write_json(part_path(folder, self.row), plain(as_lists(self.readings, self.n_saved)))
+        new = plain(recorded.as_lists(self.readings, self.n_saved))
+        write_json(folder / "readings" / f"{self.row:012d}.json", new)
         self.n_saved = len(self.readings["rows"])
 
     def resume(self, *, fresh: bool) -> bool:
         """Return whether the run in the folder is finished; otherwise load its checkpoint."""
         folder = self.folder
         assert folder is not None
-        plan = read_plan(folder)
+        plan = recorded.read_plan(folder)
         # learners that cannot be identified start again
         same = plan is not None and plan["key"] == self.plan["key"]
         if (fresh or (same and not self.plan["is_known"])) and plan is not None:
@@ -486,6 +472,6 @@ class _Evaluation:
         for path in (folder / "readings").glob("[0-9]*.json"):
             if int(path.stem) > self.row:  # written just before the run was stopped
                 path.unlink()
-        self.readings, _ = read_parts(folder, self.plan)
+        self.readings, _ = recorded.read_parts(folder, self.plan)
         self.n_saved = len(self.readings["rows"])
         return False

@@ -12,8 +12,7 @@ from scipy import sparse
 from plurilabel._core.data.dataset import Dataset
 from plurilabel._core.records import digest_of
 
-Row: TypeAlias = tuple[dict[Hashable, Any], dict[Hashable, Any]]
-"""Features and labels of one row, by name."""
+Row: TypeAlias = tuple[dict[Hashable, Any], dict[Hashable, Any]]  # features and labels by name
 
 
 class Drift(NamedTuple):

@@ -26,7 +26,6 @@ from plurilabel.streams._river import RiverClassifier
 
 Floats: TypeAlias = NDArray[np.float64]
 Labels: TypeAlias = NDArray[np.int8]  # 0 and 1, and -1 for unknown labels
-
 UNKNOWN = -1
 
 
@@ -122,9 +121,7 @@ class StreamClassifier(ProbabilisticClassifier, RiverClassifier):
         del kwargs
         return dict(zip(self._known, (self._scores_one(x) > self._cut).tolist()))
 
-    def labels_of(
-        self, probabilities: Mapping[Hashable, Mapping[bool, float]]
-    ) -> dict[Hashable, bool]:
+    def labels_of(self, probabilities: Mapping[Hashable, Any]) -> dict[Hashable, bool]:
         """The result of ``predict_one``, from that of ``predict_proba_one``."""
         cut = self._cut
         return {name: p[True] > cut for name, p in probabilities.items()}
@@ -208,10 +205,6 @@ class StreamClassifier(ProbabilisticClassifier, RiverClassifier):
         X, y : as in ``fit``; NaN in y for unknown labels
         classes : array of shape (n_classes,), optional
             For a 1-D y, at the first call: all classes that may occur.
-
-        Returns
-        -------
-        self
         """
         if not hasattr(self, "core_"):
             self._fit(*self._validate_fit(X, y, classes))

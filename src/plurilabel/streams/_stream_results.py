@@ -23,9 +23,8 @@ from plurilabel.streams._stream import Drift
 
 FORMAT = 1  # of a run on disk; increased by incompatible changes
 KINDS = ("overall", "window", "fading")
-
+# ``rows``, and for each learner the measures of each kind, seconds and bytes at these rows
 Readings: TypeAlias = dict[str, Any]
-"""``rows``, and for each learner the measures of each kind, seconds and bytes at these rows."""
 
 
 class StreamResults:
@@ -260,9 +259,7 @@ class LivePlot:
     ['LabelShares']
     """
 
-    def __init__(
-        self, measure: str = "f1", kind: str = "window", every: int = 10, ax: Any = None
-    ) -> None:
+    def __init__(self, measure: str = "f1", kind: str = "window", every: int = 10, ax: Any = None):
         self.measure, self.kind, self.every, self.ax = measure, kind, every, ax
         self._calls = 0
 
@@ -321,10 +318,6 @@ def read_plan(folder: Path) -> dict[str, Any] | None:
     except (KeyError, TypeError) as error:
         raise ValueError(f"plan.json in {folder} is broken: {error!r}") from None
     return plan
-
-
-def part_path(folder: Path, row: int) -> Path:
-    return folder / "readings" / f"{row:012d}.json"
 
 
 def read_parts(folder: Path, plan: Mapping[str, Any]) -> tuple[Readings, dict[str, Any]]:

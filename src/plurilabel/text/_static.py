@@ -86,9 +86,8 @@ def static_model(model: str) -> Callable[[list[str]], NDArray[np.float32]]:
     try:
         from model2vec import StaticModel
     except ImportError:
-        raise ImportError(
-            f"StaticEncoder({model!r}) needs model2vec: pip install model2vec"
-        ) from None
+        needs = f"StaticEncoder({model!r}) needs model2vec"
+        raise ImportError(f"{needs}: pip install model2vec") from None
     loaded = StaticModel.from_pretrained(model)
 
     def encode(texts: list[str]) -> NDArray[np.float32]:
@@ -98,20 +97,17 @@ def static_model(model: str) -> Callable[[list[str]], NDArray[np.float32]]:
 
 
 def _wordllama() -> Callable[[list[str]], NDArray[np.float32]]:
-    """Read the files of the package without importing it.
-
-    Its import would set up logging for the whole process, and its own mean, over texts that are
-    padded to the longest, takes three times as long.
-    """
+    """Read the files of the package without importing it."""
+    # Its import would set up logging for the whole process, and its own mean, over texts that are
+    # padded to the longest, takes three times as long.
     tokenizers = import_extra("tokenizers", "StaticEncoder", "text")
     load = import_extra("safetensors.numpy", "StaticEncoder", "text").load_file
     spec = find_spec(WORDLLAMA)
     if spec is None or spec.origin is None:
         raise ImportError("StaticEncoder needs wordllama: pip install 'plurilabel[text]'")
     root = Path(spec.origin).parent
-    tokenizer = tokenizers.Tokenizer.from_file(
-        str(root / "tokenizers" / "l2_supercat_tokenizer_config.json")
-    )
+    file = root / "tokenizers" / "l2_supercat_tokenizer_config.json"
+    tokenizer = tokenizers.Tokenizer.from_file(str(file))
     tokenizer.no_padding()
     tokenizer.no_truncation()
     weights = load(root / "weights" / "l2_supercat_256.safetensors")["embedding.weight"]

@@ -16,8 +16,7 @@ from plurilabel._core.words import is_unicode
 PROBES = (
     "The quick brown fox jumps over the lazy dog, 0123456789 times!",
     "Grüße aus München; привет из Москвы; 北京欢迎你; ¿qué tal?",
-)
-"""Texts whose vectors tell one model from another."""
+)  # their vectors tell one model from another
 
 
 class TextEncoder(TransformerMixin, BaseEstimator):

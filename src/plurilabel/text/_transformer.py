@@ -79,13 +79,7 @@ class TransformerEncoder(TextEncoder):
         self.progress = progress
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Load the model, and download it first if it is not on this machine.
-
-        Parameters
-        ----------
-        X : sequence of n texts
-        y : ignored
-        """
+        """Load the model, and download it first if it is not on this machine."""
         check_params(self)
         try:
             _loaded(self.model, self.device)
@@ -101,11 +95,7 @@ class TransformerEncoder(TextEncoder):
 
     def _vectors(self, texts: list[str]) -> NDArray[np.float32]:
         encode, probes = _loaded(self.model, self.device)
-        options: dict[str, Any] = {
-            "batch_size": self.batch_size,
-            "model": self.model,
-            "cache": self.cache,
-        }
+        options: Any = {"batch_size": self.batch_size, "model": self.model, "cache": self.cache}
         if self.cache is not None:
             kept = encoded(PROBES[:1], encode, **options)
             if kept.shape[1] != probes.shape[1] or not np.allclose(kept, probes[:1], atol=1e-3):
@@ -128,11 +118,9 @@ def _sentence_transformers() -> Any:
 
 @lru_cache(maxsize=2)
 def _loaded(model: str, device: str | None) -> tuple[Any, NDArray[np.float32]]:
-    """The function of a model from texts to vectors, and the vectors of the probes.
-
-    It is loaded once in each process. Nothing is downloaded: a model file must not be able to
-    make a machine that reads it fetch anything.
-    """
+    """The function of a model from texts to vectors, and the vectors of the probes."""
+    # It is loaded once in each process. Nothing is downloaded: a model file must not be able to
+    # make a machine that reads it fetch anything.
     found = _sentence_transformers().SentenceTransformer(
         model, device=device, local_files_only=True, trust_remote_code=False
     )

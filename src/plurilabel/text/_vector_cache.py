@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 AT_ONCE = 500  # keys in a question: SQLite takes no more than 999 in older versions
 PATIENCE = 60.0  # seconds that another process may take to write
-
 Encode = Callable[[list[str]], NDArray[np.float32]]
 Progress = Callable[[int, int], object]
 
@@ -27,12 +26,10 @@ def encoded(
     cache: str | Path | None = None,
     progress: Progress | None = None,
 ) -> NDArray[np.float32]:
-    """Vectors of texts, (n, d): equal texts are encoded once, in batches of similar length.
-
-    With ``cache``, a folder, vectors are looked up by model and text first, and each batch is
-    written as soon as it is there: what was interrupted goes on where it stopped. Several
-    processes may share a folder. A batch is written whole or not at all.
-    """
+    """Vectors of texts, (n, d): equal texts are encoded once, in batches of similar length."""
+    # With ``cache``, a folder, vectors are looked up by model and text first, and each batch is
+    # written as soon as it is there: what was interrupted goes on where it stopped. Several
+    # processes may share a folder. A batch is written whole or not at all.
     wanted = list(dict.fromkeys(texts))
     known: dict[str, NDArray[np.float32]] = {}
     if cache is None:
@@ -109,8 +106,8 @@ def _checked(vectors: object, n: int) -> NDArray[np.float32]:
             f"that is not one: {error}"
         ) from None
     if found.ndim != 2 or len(found) != n or found.shape[1] == 0:
-        raise ValueError(f"an encoder must return a vector for each of {n} texts, got shape "
-                         f"{found.shape}")  # fmt: skip
+        each = f"a vector for each of {n} texts"
+        raise ValueError(f"an encoder must return {each}, got shape {found.shape}")
     if not np.isfinite(found).all():
         raise ValueError("an encoder must return finite numbers, got NaN or infinity")
     return found

@@ -31,10 +31,6 @@ STRATEGIES: dict[str, type[ThresholdStrategy]] = {
 def strategy_names() -> list[str]:
     """Names of the strategies, for ``ThresholdClassifier(strategy=...)`` and :func:`get_strategy`.
 
-    Returns
-    -------
-    list of str
-
     Examples
     --------
     >>> from plurilabel.thresholds import strategy_names
@@ -53,10 +49,6 @@ def get_strategy(name: str, *, probabilities: bool = True) -> ThresholdStrategy:
         One of :func:`strategy_names`.
     probabilities : bool, default=True
         Whether the scores are probabilities, cut at 0.5, or a decision function, cut at 0.
-
-    Returns
-    -------
-    ThresholdStrategy
 
     Examples
     --------

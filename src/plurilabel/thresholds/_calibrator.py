@@ -21,7 +21,6 @@ from plurilabel.model_selection import IterativeStratifiedKFold
 from plurilabel.thresholds._strategy import Scores, check_dense_scores, check_scores_and_labels
 
 Array = NDArray[np.float64]
-
 METHODS = ("sigmoid", "isotonic", "beta", "temperature")
 FOLDS = 5  # for "auto"
 EDGE = 1e-6  # probabilities closer to 0 or 1 have the log odds of this one
@@ -120,10 +119,6 @@ class ScoreCalibrator(AllOrNothing, BaseEstimator):
         Y : 0/1 matrix of shape (n, q), dense, sparse or a data frame
             Unknown labels (NaN, None, NA, UnknownLabels) are ignored. Soft labels, between 0 and
             1, are targets as they are.
-
-        Returns
-        -------
-        self
         """
         check_params(self)
         filled, unknown = known_part(Y)
@@ -195,16 +190,7 @@ class ScoreCalibrator(AllOrNothing, BaseEstimator):
             self.map_of_label_[labels] = i
 
     def transform(self, scores: ArrayLike) -> Array:
-        """Probabilities of scores.
-
-        Parameters
-        ----------
-        scores : array-like of shape (n, q)
-
-        Returns
-        -------
-        ndarray of shape (n, q)
-        """
+        """Probabilities (n, q) of scores (n, q)."""
         check_is_fitted(self)
         Z = self._log_odds(check_dense_scores(scores, self.n_labels_))
         P = np.empty(Z.shape)

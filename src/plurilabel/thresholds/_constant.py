@@ -101,7 +101,6 @@ class CardinalityThreshold(ThresholdStrategy):
         self.batch = batch
 
     def learns_from_scores(self) -> bool:
-        """Whether ``fit`` needs scores; if not, labels are enough."""
         return not self.batch
 
     def _fit(self, scores: Scores | None, Y: LabelMatrix) -> None:

@@ -82,7 +82,6 @@ class ExpectedF(ThresholdStrategy):
 
 
 def _best_sizes(p: Scores, beta: float, empty: float) -> NDArray[np.intp]:
-    """The best k of each instance."""
     n, q = p.shape
     mean = p.sum(axis=1, dtype=np.float64)
     most = np.empty(n, dtype=np.intp)
@@ -107,25 +106,19 @@ def _descending(p: Scores) -> NDArray[np.float64]:
 
 
 def _terms(mean: float, q: int) -> int:
-    """How many labels an instance may have, ignoring a probability below 1e-17.
-
-    By Chernoff's bound P(|y| >= t) <= exp(t - mean) (mean / t)^t for t above the mean.
-    """
+    """How many labels an instance may have, ignoring a probability below 1e-17."""
+    # By Chernoff's bound P(|y| >= t) <= exp(t - mean) (mean / t)^t for t above the mean.
     t = np.arange(1, q + 1)
     bound = t - mean + t * np.log(np.maximum(mean, 1e-300) / t)
     unlikely = (t > mean) & (bound < -39.2)
     return max(1, int(unlikely.argmax()) if unlikely.any() else q)
 
 
-def _largest_sizes(
-    p: NDArray[np.float64], mean: NDArray[np.float64], beta: float
-) -> NDArray[np.intp]:
-    """An upper bound on the best k: beyond it, E F(k) is below its lower bound for a smaller k.
-
-    With c = 1 + beta^2, E F(k) = sum_{i <= k} p_i E[c / (k + beta^2 |y|) given y_i = 1]. This is
-    at most sum c p_i / (k + beta^2), since |y| >= 1, and by Jensen's inequality at least
-    sum c p_i / (k + beta^2 (1 + mean)).
-    """
+def _largest_sizes(p: NDArray[Any], mean: NDArray[Any], beta: float) -> NDArray[np.intp]:
+    """An upper bound on the best k: beyond it, E F(k) is below its lower bound for a smaller k."""
+    # With c = 1 + beta^2, E F(k) = sum_{i <= k} p_i E[c / (k + beta^2 |y|) given y_i = 1]. This is
+    # at most sum c p_i / (k + beta^2), since |y| >= 1, and by Jensen's inequality at least sum c
+    # p_i / (k + beta^2 (1 + mean)).
     k, b2 = np.arange(1, p.shape[1] + 1), beta * beta
     hits = p.cumsum(axis=1)  # expected true positives of the k likeliest
     at_most = hits / (k + b2)

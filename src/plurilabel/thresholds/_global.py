@@ -121,17 +121,11 @@ class GlobalThreshold(ThresholdStrategy):
 
 
 def _gains(
-    scores: Scores,
-    Y: LabelMatrix,
-    of_counts: CountMeasure,
-    unknown: Any,
-    weights: NDArray[np.float64],
+    scores: Scores, Y: LabelMatrix, of_counts: CountMeasure, unknown: Any, weights: NDArray[Any]
 ) -> tuple[NDArray[np.float64], float]:
-    """What each entry adds to its row's value when the cut falls below it; value of no entries.
-
-    Entries of a row enter from the highest score down. Where scores are equal only the sum of
-    their gains is meaningful, and only that is used.
-    """
+    """What each entry adds to its row's value when the cut falls below it; value of no entries."""
+    # Entries of a row enter from the highest score down. Where scores are equal only the sum of
+    # their gains is meaningful, and only that is used.
     n, q = scores.shape
     gains, start = np.empty((n, q)), 0.0
     for rows in row_blocks(n, q, BLOCK):
@@ -155,13 +149,11 @@ def _gains(
 def _best_prefix(
     scores: Scores, gains: NDArray[np.float64], start: float, weight: float, *, bins: int = 2**16
 ) -> tuple[float, float]:
-    """The cut above which ``(start + sum of gains) / weight`` is highest, and that mean.
-
-    Branch and bound instead of one sort of everything: inside a bin of scores the mean cannot
-    rise above that of the sum at the bin's top plus the positive gains inside. Bins where even
-    that is below the best mean at the top of any bin are skipped; the scores in the others are
-    sorted.
-    """
+    """The cut above which ``(start + sum of gains) / weight`` is highest, and that mean."""
+    # Branch and bound instead of one sort of everything: inside a bin of scores the mean cannot
+    # rise above that of the sum at the bin's top plus the positive gains inside. Bins where even
+    # that is below the best mean at the top of any bin are skipped; the scores in the others are
+    # sorted.
     slack = 1e-12  # means this close are equal: rounding must not choose
     low, high = np.float64(scores.min()), np.float64(scores.max())
     number = _bin_numbers(scores, low, high, bins)
@@ -193,9 +185,7 @@ def _best_prefix(
     return cut_between(next_lower, f[k]), float(means[k])
 
 
-def _bin_numbers(
-    scores: Scores, low: np.float64, high: np.float64, bins: int
-) -> NDArray[np.int32]:
+def _bin_numbers(scores: Scores, low: Any, high: Any, bins: int) -> NDArray[np.int32]:
     """Bins of equal width from low to high; equal scores share one."""
     number = np.empty(scores.shape, dtype=np.int32)
     # halved, so that the range of huge scores does not overflow; of tiny ones it may be 0

@@ -140,10 +140,8 @@ class RiskControl(ThresholdStrategy):
         if callable(self.risk):
             if self.delta is not None and self.bound == "betting":
                 raise ValueError("bound must be 'bentkus' if risk is a callable, got 'betting'")
-            budget = self._budget(len(scores))
-            self.cut_, self.risk_ = _search(
-                self.risk, scores, dense(Y) == 1, float(self.alpha), budget
-            )
+            limits = float(self.alpha), self._budget(len(scores))
+            self.cut_, self.risk_ = _search(self.risk, scores, dense(Y) == 1, *limits)
             return
         at, loss, rows, n = self._steps(scores, Y)
         order = np.argsort(at, kind="stable")
@@ -184,10 +182,8 @@ class RiskControl(ThresholdStrategy):
 
 
 def highest_cut(at: NDArray[np.float64], total: NDArray[np.float64], budget: float) -> float:
-    """The highest cut at which no more than ``budget`` is lost.
-
-    ``total[k]`` is lost if the first k + 1 of the ascending scores ``at`` are not above the cut.
-    """
+    """The highest cut at which no more than ``budget`` is lost."""
+    # ``total[k]`` is lost if the first k + 1 of the ascending scores ``at`` are not above the cut.
     if budget < -_ROUNDING:
         return -np.inf
     k = int(np.searchsorted(total, budget + _ROUNDING, side="right"))  # the first too many
@@ -196,10 +192,8 @@ def highest_cut(at: NDArray[np.float64], total: NDArray[np.float64], budget: flo
 
 
 def _by_betting(at: Any, loss: Any, rows: Any, n: int, alpha: float, delta: float) -> float:
-    """The highest cut below which the upper bound of the mean loss is nowhere above alpha.
-
-    ``loss`` is what the rows lose as the cut reaches the ascending scores ``at``.
-    """
+    """The highest cut below which the upper bound of the mean loss is nowhere above alpha."""
+    # ``loss`` is what the rows lose as the cut reaches the ascending scores ``at``.
     losses = np.zeros(n)
     if not n or not _is_below(losses[:, None], alpha, delta)[0]:
         return -np.inf
@@ -218,12 +212,10 @@ def _by_betting(at: Any, loss: Any, rows: Any, n: int, alpha: float, delta: floa
 
 
 def _is_below(losses: NDArray[np.float64], alpha: float, delta: float) -> NDArray[np.bool_]:
-    """Whether the upper bound of each column's expected loss is at most alpha, by betting.
-
-    That is where a bet that the loss is above alpha has once multiplied its capital by 1 / delta;
-    the stake before each row follows from the variance of those before it (proposition 5 of
-    Bates et al.).
-    """
+    """Whether the upper bound of each column's expected loss is at most alpha, by betting."""
+    # That is where a bet that the loss is above alpha has once multiplied its capital by 1 /
+    # delta; the stake before each row follows from the variance of those before it (proposition 5
+    # of Bates et al.).
     i = np.arange(1, len(losses) + 1)[:, None]
     mean = (0.5 + np.cumsum(losses, axis=0)) / (i + 1)
     variance = (0.25 + np.cumsum((losses - mean) ** 2, axis=0)) / (i + 1)
@@ -390,11 +382,7 @@ class FalseDiscoveryControl(ThresholdStrategy):
         "alpha": [Interval(Real, 0, 1, closed="neither")],
         "delta": [Interval(Real, 0, 1, closed="neither")],
     }
-    _fitted: ClassVar[Declared] = {
-        "cut_": number(finite=False),
-        "risk_": number(),
-        "highest_risk_": number(),
-    }
+    _fitted: ClassVar[Declared] = {**RiskControl._fitted, "highest_risk_": number()}
 
     def __init__(self, alpha: float = 0.1, *, delta: float = 0.1):
         self.alpha = alpha

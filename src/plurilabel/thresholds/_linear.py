@@ -18,15 +18,12 @@ from plurilabel._core.limits import one_blas_thread
 from plurilabel._core.unknown import UnknownLabels, known_part
 from plurilabel.thresholds._strategy import BLOCK, Scores, Sets, ThresholdStrategy, above
 
-MANY = 1000
-"""Labels from which on the least squares problem is large."""
-
+MANY = 1000  # labels from which on the least squares problem is large
+# What varies by less than this, relative to the scores, is rounding: nothing is fitted to it.
 DIGITS = 1e-6
-"""What varies by less than this, relative to the scores, is rounding: nothing is fitted to it."""
-
+# The same relative to how much scores vary, which protects against scores of new instances that
+# vary in other ways: hardly any training instance has a rare label, and its scores hardly vary.
 VARIES = 1e-3
-"""The same relative to how much scores vary, which protects against scores of new instances that
-vary in other ways: hardly any training instance has a rare label, and its scores hardly vary."""
 
 
 class LinearThreshold(ThresholdStrategy):
@@ -118,10 +115,8 @@ class LinearThreshold(ThresholdStrategy):
 
 
 def _solution(R: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
-    """Weights w and b from the triangle R of the columns (1, f, s).
-
-    Below its first row, R is the triangle of the columns around their means.
-    """
+    """Weights w and b from the triangle R of the columns (1, f, s)."""
+    # Below its first row, R is the triangle of the columns around their means.
     q = R.shape[1] - 2
     if len(R) < 2 or R[0, 0] == 0:  # a single row, or none with a weight
         return np.zeros(q), float(R[0, -1] / R[0, 0]) if R[:1, 0].any() else 0.0
@@ -150,10 +145,8 @@ def _rounded(scores: Scores, digits: int) -> Scores:
 
 
 def best_cuts(scores: Scores, Y: LabelMatrix, margin: float) -> NDArray[np.float64]:
-    """The cut s(x) of each instance that makes the fewest mistakes, shape (n,).
-
-    Unknown labels are ignored; the cut is NaN if none is known.
-    """
+    """The cut s(x) of each instance that makes the fewest mistakes, shape (n,)."""
+    # Unknown labels are ignored; the cut is NaN if none is known.
     n, q = scores.shape
     Y, unknown = known_part(Y)
     s = np.empty(n)

@@ -16,6 +16,7 @@ from plurilabel._core.fitted import Declared, number, numbers, parameter
 from plurilabel._core.unknown import UnknownLabels, known_part
 from plurilabel.metrics import COUNT_MEASURES
 from plurilabel.metrics.shared import CountMeasure
+from plurilabel.thresholds import _sweep as sweep
 from plurilabel.thresholds._constant import cut_for_total
 from plurilabel.thresholds._pool import Pool
 from plurilabel.thresholds._strategy import (
@@ -25,15 +26,6 @@ from plurilabel.thresholds._strategy import (
     above,
     highest,
     round_half_up,
-)
-from plurilabel.thresholds._sweep import (
-    best_size,
-    by_label,
-    count_measure,
-    counts_by_size,
-    cut_keeping,
-    entry_sizes,
-    evaluate,
 )
 
 SHRINKS = (1.0, 10.0, 100.0, 300.0)  # of which one is chosen
@@ -125,7 +117,7 @@ class SCut(ThresholdStrategy):
         self.shrink = shrink
 
     def _fit(self, scores: Scores, Y: LabelMatrix) -> None:
-        measure = count_measure(self.measure)
+        measure = sweep.count_measure(self.measure)
         self.shrink_ = self.shrink
         if isinstance(self.shrink_, str):
             self.shrink_ = self._chosen_shrink(scores, Y, measure)
@@ -151,8 +143,8 @@ class SCut(ThresholdStrategy):
                 sets = above(scores[test], cuts)
                 found = (has * sets, lacks * sets, has * ~sets, lacks * ~sets)
                 counts[i] += [part.sum(axis=0) for part in found]
-        micro = evaluate(measure, *counts.sum(axis=2).T)
-        macro = evaluate(measure, *counts.transpose(1, 0, 2)).mean(axis=1)
+        micro = sweep.evaluate(measure, *counts.sum(axis=2).T)
+        macro = sweep.evaluate(measure, *counts.transpose(1, 0, 2)).mean(axis=1)
         good = micro >= micro.max() - LEEWAY * abs(micro.max())
         return SHRINKS[int(np.where(good, macro, -np.inf).argmax())]
 
@@ -162,14 +154,15 @@ class SCut(ThresholdStrategy):
         """Cuts and values of all labels for each strength of shrinking."""
         pool = Pool.of(scores, Y, measure) if max(shrinks) > 0 else None
         cuts, values = np.empty((2, len(shrinks), scores.shape[1]))
-        for j, (ordered, chosen) in enumerate(by_label(scores, Y)):
+        for j, (ordered, chosen) in enumerate(sweep.by_label(scores, Y)):
             n, p = len(ordered), chosen.total
-            enters = entry_sizes(ordered, chosen)
+            enters = sweep.entry_sizes(ordered, chosen)
             for i, shrink in enumerate(shrinks):
                 shared = pool if 0 < p < n and shrink > 0 else None
                 more = None if shared is None else shared.beside(ordered, shrink)
-                k, _ = best_size(ordered, chosen, measure, more=more)
-                values[i, j] = evaluate(measure, *counts_by_size(n, enters, k, k + 1))[0]
+                k, _ = sweep.best_size(ordered, chosen, measure, more=more)
+                at_k = sweep.counts_by_size(n, enters, k, k + 1)
+                values[i, j] = sweep.evaluate(measure, *at_k)[0]
                 if self.fbr is not None and values[i, j] < self.fbr:
                     k = 0
                 if p in (0, n) and k == p:  # no instance or every instance has it
@@ -177,7 +170,7 @@ class SCut(ThresholdStrategy):
                 elif shared is not None and k == shared.size_above(ordered):
                     cuts[i, j] = shared.best
                 else:
-                    cuts[i, j] = cut_keeping(ordered, k)
+                    cuts[i, j] = sweep.cut_keeping(ordered, k)
         return cuts, values
 
     def _sets(self, scores: Scores) -> Sets:
@@ -243,7 +236,6 @@ class PCut(ThresholdStrategy):
         self.batch = batch
 
     def learns_from_scores(self) -> bool:
-        """Whether ``fit`` needs scores; if not, labels are enough."""
         return not self.batch
 
     def _fit(self, scores: Scores | None, Y: LabelMatrix) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,10 +30,8 @@ class Pool:
 
     @classmethod
     def of(cls, scores: Scores, Y: LabelMatrix, measure: CountMeasure) -> Pool | None:
-        """The mean of all labels that some instances have and others do not, if there are any.
-
-        Each label weighs as the square root of its positives.
-        """
+        """The mean of all labels that some instances have and others do not, if there are any."""
+        # Each label weighs as the square root of its positives.
         some = scores.ravel()
         if some.size > SAMPLE:
             some = some[np.random.default_rng(0).integers(some.size, size=SAMPLE)]
@@ -63,9 +62,7 @@ class Pool:
         """How many of the scores, in descending order, are above the best cut."""
         return len(ordered) - int(np.searchsorted(ordered[::-1], self.best, side="right"))
 
-    def beside(
-        self, ordered: Scores, size: float
-    ) -> Callable[[int, int], list[NDArray[np.float64]]]:
+    def beside(self, ordered: Scores, size: float) -> Callable[[int, int], list[NDArray[Any]]]:
         """Counts at cuts that predict the k highest scores of a label, k = start..stop - 1.
 
         They are those of a mean label with ``size`` positives.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -14,6 +13,7 @@ from plurilabel._core.base import LabelMatrix
 from plurilabel._core.blocks import row_blocks
 from plurilabel._core.compat import Interval, StrOptions
 from plurilabel._core.fitted import Declared, labels, numbers, parameter
+from plurilabel._core.labels import distinct_label_sets
 from plurilabel.thresholds._strategy import (
     BLOCK,
     Scores,
@@ -100,7 +100,7 @@ class SeenSets(ThresholdStrategy):
         complete = complete_rows(None, Y, "SeenSets")[1]
         if complete.dtype.kind == "f":  # the most probable sets of soft labels
             complete = (complete > 0.5).astype(np.int8)
-        self.sets_, counts = _distinct_sets(complete)
+        self.sets_, counts = distinct_label_sets(sparse.csr_array(complete))
         self.lifts_ = _log_lifts(self.sets_, counts, complete)
         self.distance_, self.cut_, self.lift_ = self.distance, self.cut, self.lift
 
@@ -126,19 +126,7 @@ class SeenSets(ThresholdStrategy):
         return predicted
 
 
-def _distinct_sets(Y: LabelMatrix) -> tuple[sparse.csr_array, NDArray[np.int64]]:
-    """The distinct rows of Y, the most frequent first, and how often each occurs."""
-    rows = sparse.csr_array(Y)
-    counts: dict[bytes, list[int]] = {}  # label set -> [first row, how often]
-    for i, (start, end) in enumerate(pairwise(rows.indptr.tolist())):
-        counts.setdefault(rows.indices[start:end].tobytes(), [i, 0])[1] += 1
-    order = sorted(counts.values(), key=lambda first_and_count: -first_and_count[1])
-    return rows[[first for first, _ in order]], np.array([count for _, count in order])
-
-
-def _log_lifts(
-    sets: sparse.csr_array, counts: NDArray[np.int64], Y: LabelMatrix
-) -> NDArray[np.float64]:
+def _log_lifts(sets: sparse.csr_array, counts: Any, Y: LabelMatrix) -> NDArray[np.float64]:
     """Log P(z) - sum_j log P(z_j), from frequencies; those of labels are never 0 or 1."""
     n = Y.shape[0]
     p = (np.asarray(Y.sum(axis=0, dtype=np.int64)).ravel() + 0.5) / (n + 1)

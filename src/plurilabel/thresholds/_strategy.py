@@ -32,7 +32,6 @@ from plurilabel._core.unknown import UnknownLabels, known_part
 
 Scores: TypeAlias = NDArray[np.floating]
 Sets: TypeAlias = NDArray[np.bool_]
-
 BLOCK = 2**20  # entries handled at a time
 
 
@@ -72,10 +71,6 @@ class ThresholdStrategy(AllOrNothing, BaseEstimator, ABC):
             the most probable set. A guarantee needs labels of 0 and 1.
         sample_weight : array-like of shape (n,), default=None
             For :class:`LinearThreshold`; the other strategies count instances and refuse it.
-
-        Returns
-        -------
-        self
         """
         check_params(self)
         if scores is None and self.learns_from_scores():
@@ -133,17 +128,13 @@ def check_dense_scores(scores: Any, q: int | None = None) -> Scores:
             "scores must be a dense array, got a sparse matrix: a cut needs the score of every "
             "label. If unstored scores are zeros and it fits in memory, pass scores.toarray()"
         )
-    if np.ndim(scores) != 2:
-        raise ValueError(
-            f"scores must be a matrix (instances, labels), got {np.ndim(scores)} dimension(s)"
-        )
+    if (ndim := np.ndim(scores)) != 2:
+        raise ValueError(f"scores must be a matrix (instances, labels), got {ndim} dimension(s)")
     refuse_masked(scores, "scores")
     with huge_numbers():
         checked = check_array(scores, dtype=[np.float64, np.float32], input_name="scores")
-    if q not in (None, checked.shape[1]):
-        raise ValueError(
-            f"scores must have {q} columns, one per label as in fit, got {checked.shape[1]}"
-        )
+    if q not in (None, width := checked.shape[1]):
+        raise ValueError(f"scores must have {q} columns, one per label as in fit, got {width}")
     return checked
 
 

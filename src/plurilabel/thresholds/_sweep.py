@@ -63,10 +63,8 @@ class Chosen(NamedTuple):
 
 
 def by_label(scores: Scores, Y: LabelMatrix) -> Iterator[tuple[Scores, Chosen]]:
-    """For each label all scores in descending order, and those of the instances that have it.
-
-    Instances whose label is unknown are ignored.
-    """
+    """For each label all scores in descending order, and those of the instances that have it."""
+    # Instances whose label is unknown are ignored.
     n, q = scores.shape
     known = Y.known_rows if isinstance(Y, UnknownLabels) else None
     Y = known_part(Y)[0]
@@ -101,11 +99,9 @@ def cut_keeping(ordered: Scores, k: int) -> float:
 
 
 def entry_sizes(ordered: Scores, chosen: Chosen) -> Chosen:
-    """For each chosen score the smallest k at which it is among the k highest, ascending.
-
-    ``ordered`` is descending. Equal scores enter together, so this is the number of scores that
-    are at least as high.
-    """
+    """For each chosen score the smallest k at which it is among the k highest, ascending."""
+    # ``ordered`` is descending. Equal scores enter together, so this is the number of scores that
+    # are at least as high.
     lower = np.searchsorted(ordered[::-1], np.sort(chosen.scores), side="left")
     return Chosen((len(ordered) - lower)[::-1], chosen.weights)
 

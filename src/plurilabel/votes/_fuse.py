@@ -85,10 +85,6 @@ def fuse(
     random_state : int, RandomState or None, default=0
         Initializes the mixture.
 
-    Returns
-    -------
-    Fused
-
     Notes
     -----
     Abstentions are ignored: sources are assumed to abstain for reasons unrelated to the label. A
@@ -243,9 +239,7 @@ def _first(problem: Problem, votes: Votes, K: int) -> Model:
 class _Fit:
     """Fits of the model to the same votes, for different groups of sources."""
 
-    def __init__(
-        self, votes: Votes, known: Floats, max_iter: int, tol: float, random_state: Any
-    ) -> None:
+    def __init__(self, votes: Votes, known: Floats, max_iter: int, tol: float, random_state: Any):
         self.votes, self.known, self.random_state = votes, known, random_state
         self.max_iter, self.tol = max_iter, tol
 
@@ -339,9 +333,8 @@ def _copied_shares(votes: Votes, problem: Problem, model: Model) -> Floats:
     rates = model.rates.reshape(2, -1)[:, problem.pair]
     says = xlogy(problem.v, rates) + xlog1py(1 - problem.v, -rates)
     label = np.tile(np.arange(q), n)
-    odds = logit(model.pi @ model.theta)[label] + np.bincount(
-        problem.cell, says[1] - says[0], n * q
-    )
+    odds = logit(model.pi @ model.theta)[label]
+    odds += np.bincount(problem.cell, says[1] - says[0], n * q)
     own = [np.flatnonzero(votes.sources == i) for i in range(s)]
     shares = np.zeros((s, s))
     for i, j in combinations(range(s), 2):
@@ -358,10 +351,8 @@ def _copied_shares(votes: Votes, problem: Problem, model: Model) -> Floats:
 
 
 def _share_of_pair(v: list[Floats], sure: Floats, label: NDArray[np.int64], q: int) -> float:
-    """The share of copied votes of two sources, 0 if too low to be told from none.
-
-    ``sure`` (2, cells) is what the other sources say of each cell: no label, or label.
-    """
+    """The share of copied votes of two sources, 0 if too low to be told from none."""
+    # ``sure`` (2, cells) is what the other sources say of each cell: no label, or label.
     own = []
     for said in v:
         rates = [

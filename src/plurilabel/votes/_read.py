@@ -60,10 +60,6 @@ def read_votes(
     label_names : sequence of str, optional
         All labels, for answers and Label Studio; by default those that occur, sorted.
 
-    Returns
-    -------
-    Votes
-
     Examples
     --------
     >>> import pandas as pd

@@ -82,14 +82,9 @@ class Bags:
             matrix, places = bags, _checked_offsets(offsets)
         refuse_masked(matrix, "bags")
         refuse_dates(matrix, "bags")
-        matrix = check_array(
-            canonical(matrix),
-            accept_sparse="csr",
-            order="C",  # a data frame is stored by columns; sums in another order differ
-            dtype=[np.float64, np.float32],
-            ensure_all_finite=False,
-            input_name="bags",
-        )
+        form = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "input_name": "bags"}
+        # C order: a data frame is stored by columns, and sums in another order differ
+        matrix = check_array(canonical(matrix), order="C", ensure_all_finite=False, **form)
         if sparse.issparse(matrix):
             matrix = sparse.csr_array(short_indices(matrix))
         self.instances, self.offsets = matrix, places

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from plurilabel._core.base import NumberedNames, default_feature_names, default_label_names
+from plurilabel._core.base import NumberedNames
 from plurilabel._core.blocks import dense
 from plurilabel._core.compat import import_extra, safe_indexing
 from plurilabel._core.data.bags import Bags
@@ -91,14 +91,11 @@ class Dataset:
         n, d, q = self.X.shape[0], self.X.shape[-1], self.Y.shape[1]
         if self.Y.shape[0] != n:
             raise ValueError(f"X has {n} rows, but Y has {self.Y.shape[0]}")
-        for what, size, default in (
-            ("feature_names", d, default_feature_names),
-            ("label_names", q, default_label_names),
-        ):
+        for what, size, stem in (("feature_names", d, "x"), ("label_names", q, "label")):
             names = getattr(self, what)
             if not isinstance(names, tuple | NumberedNames):
                 names = tuple(map(str, names))
-            names = names or default(size)
+            names = names or NumberedNames(stem, size)
             object.__setattr__(self, what, names)
             if not isinstance(names, NumberedNames):
                 check_unicode(map(str, names), what)

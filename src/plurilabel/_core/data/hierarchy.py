@@ -18,11 +18,8 @@ from plurilabel._core.blocks import dense, is_missing, row_blocks
 from plurilabel._core.words import first_repeated, similar
 
 BLOCK = 2**22  # numbers in the largest temporary array
-
 ROWS = 2**20  # rows times edges that the isotonic projection works on at a time
-
-SWEEPS = 1024
-"""The most sweeps of the isotonic projection; what they leave is smaller than can matter."""
+SWEEPS = 1024  # at most, of the isotonic projection; what they leave is too small to matter
 
 
 class Hierarchy:
@@ -299,7 +296,6 @@ def _by_names(names: Sequence[str], sep: str) -> dict[str, list[str]]:
 
 
 def _as_lists(parents: Any, names: Sequence[str]) -> dict[str, list[str]]:
-    """The parents of each name."""
     known = set(names)
 
     def name_of(label: Any) -> str:

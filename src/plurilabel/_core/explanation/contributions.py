@@ -21,14 +21,10 @@ from plurilabel._core.html import html_table
 from plurilabel._core.words import display_width, filled
 
 Floats = NDArray[np.float64]
-
-SCORE = "score"  # the scale of parts that add up to the score itself
-
-LOG_ODDS = "log-odds"
-"""The scale of parts that add up to the log-odds of the score, which is a probability."""
-
+# scales: what the parts of an explanation add up to
+SCORE = "score"
+LOG_ODDS = "log-odds"  # of the score, which is a probability
 OCCLUSION = "change of the score when the part is replaced by its reference value"
-
 MARKED = 3  # labels for which a notebook shows the text
 
 

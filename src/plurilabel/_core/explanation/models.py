@@ -45,7 +45,6 @@ from plurilabel._core.scores import score_matrix
 
 BEHIND = "the score of the inner learner, from which this score is computed"
 LOGITS = "the decision value of the class, whose softmax is the probability"
-
 Answer = Callable[[Any], Any]
 
 
@@ -93,9 +92,7 @@ def output_parts(model: Any, x: Any, method: str, given: Given) -> Parts:
     return occlusion(answer, x, given) if found is None else found
 
 
-def _decomposed(
-    ways: Any, model: Any, x: Any, method: str, given: Given, scores: Floats
-) -> Parts | None:
+def _decomposed(ways: Any, model: Any, x: Any, method: str, given: Given, scores: Any) -> Any:
     """The parts found by the first way that adds up to the scores, None if none does."""
     for way in ways:
         found = way(model, x, given)

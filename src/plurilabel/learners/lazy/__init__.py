@@ -1,5 +1,7 @@
 """Lazy learners: the labels of the nearest neighbours decide."""
 
+from functools import partial
+
 from plurilabel._core.roster import PROBABILITIES, Learner, publish
 from plurilabel.learners.lazy._brknn import BRkNN
 from plurilabel.learners.lazy._dmlknn import DMLkNN
@@ -17,30 +19,21 @@ __all__ = [
     "MLkNNCV", "MrkNN", "Vote",
 ]  # fmt: skip
 
-_SURE = {
-    PROBABILITIES: "the check wants probabilities "
-    "strictly between 0 and 1; where all neighbours agree, they are not"
-}
-
+_SURE = {PROBABILITIES: "where all neighbours agree, probabilities are 0 or 1"}
 _NEIGHBORS = "a repeated instance would take the places of k neighbours: no weight can do that"
+_lazy = partial(Learner, unweighted=_NEIGHBORS)
 
 ROSTER = {
-    "MLkNN": Learner({"MLkNN(n_neighbors=5)": {}}, unweighted=_NEIGHBORS),
-    "MLkNNCV": Learner(
-        {"MLkNNCV(n_neighbors=range(1, 6), smoothing=(0.5, 1.0))": {}}, unweighted=_NEIGHBORS
+    "MLkNN": _lazy({"MLkNN(n_neighbors=5)": {}}),
+    "MLkNNCV": _lazy({"MLkNNCV(n_neighbors=range(1, 6), smoothing=(0.5, 1.0))": {}}),
+    "DWMLkNN": _lazy(
+        {"DWMLkNN(n_neighbors=5)": {}, "DWMLkNN(n_neighbors=4, reading='figure', blend=0.3)": {}}
     ),
-    "DWMLkNN": Learner(
-        {"DWMLkNN(n_neighbors=5)": {}, "DWMLkNN(n_neighbors=4, reading='figure', blend=0.3)": {}},
-        unweighted=_NEIGHBORS,
-    ),
-    "MLWkNN": Learner({"MLWkNN(n_neighbors=5)": {}}, unweighted=_NEIGHBORS),
-    "BRkNN": Learner({"BRkNN(n_neighbors=5)": {}}, unweighted=_NEIGHBORS),
-    "MrkNN": Learner({"MrkNN(n_neighbors=5)": _SURE}, unweighted=_NEIGHBORS),
-    "DMLkNN": Learner({"DMLkNN(n_neighbors=5)": {}}, unweighted=_NEIGHBORS),
-    "IBLRML": Learner(
-        {"IBLRML(n_neighbors=5)": {}, "IBLRML(n_neighbors=5, own_features=True)": {}},
-        unweighted=_NEIGHBORS,
-    ),
+    "MLWkNN": _lazy({"MLWkNN(n_neighbors=5)": {}}),
+    "BRkNN": _lazy({"BRkNN(n_neighbors=5)": {}}),
+    "MrkNN": _lazy({"MrkNN(n_neighbors=5)": _SURE}),
+    "DMLkNN": _lazy({"DMLkNN(n_neighbors=5)": {}}),
+    "IBLRML": _lazy({"IBLRML(n_neighbors=5)": {}, "IBLRML(n_neighbors=5, own_features=True)": {}}),
 }
 
 publish(globals())

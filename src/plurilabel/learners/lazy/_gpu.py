@@ -18,14 +18,12 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from plurilabel._core.blocks import csr_of_rows, row_blocks
-from plurilabel.learners.lazy._neighbor_labels import Floats, NeighborLabels, Rows
+from plurilabel.learners.lazy._neighbor_labels import Best, Counts, Floats, NeighborLabels, Rows
 
 Tensor: TypeAlias = torch.Tensor
-
 AT_ONCE = 1 << 25  # labels of neighbours, or cells of rows and labels, that are worked on together
-
+# training instances whose labels are sent to a GPU in the time of one query on the CPU
 SENT_FOR_ONE = 100
-"""Training instances whose labels are sent to a GPU in the time of one query on the CPU."""
 
 
 @dataclass(frozen=True)
@@ -38,12 +36,7 @@ class GpuNeighborLabels(NeighborLabels):
     def _pays(self, neighbors: Rows) -> bool:
         return len(neighbors) * SENT_FOR_ONE >= self.Y.shape[0]
 
-    def tally(
-        self,
-        distances: Floats,  # noqa: ARG002
-        neighbors: Rows,
-        rows: Rows | None = None,
-    ) -> NDArray[np.int64]:
+    def tally(self, distances: Floats, neighbors: Rows, rows: Rows | None = None) -> Counts:  # noqa: ARG002
         k, q, own = self.k, self.n_labels, self._rows(rows)[0]
         near = torch.from_numpy(neighbors).to(self.device)
         if sparse.issparse(self.Y):
@@ -84,9 +77,7 @@ class GpuNeighborLabels(NeighborLabels):
         ones = np.ones(len(columns), dtype=np.int64)
         return csr_of_rows(ones, columns, np.concatenate(sizes), self.n_labels)
 
-    def top(
-        self, distances: Floats, neighbors: Rows, table: Floats, n_best: int
-    ) -> tuple[Rows, Floats]:
+    def top(self, distances: Floats, neighbors: Rows, table: Floats, n_best: int) -> Best:
         """As on the CPU: among equal scores the first labels."""
         # All cells of the table are ranked, each differently, so that the best do not depend on
         # how a GPU chooses between equals.

@@ -129,9 +129,7 @@ class IBLRML(LazyClassifier):
             return Regressions(F[rows], C).solve(y[rows], max_iter)
 
         with one_blas_thread():  # many small problems, not one large
-            found = Parallel(n_jobs=self.n_jobs, prefer="threads")(
-                delayed(solve)(l) for l in varying
-            )
+            found = Parallel(n_jobs=self.n_jobs, prefer="threads")(map(delayed(solve), varying))
         for l, one in zip(varying, found):
             self.coef_[l], self.intercept_[l] = one.coef, one.intercept
         self.n_iter_ = max((one.n_iter for one in found), default=0)

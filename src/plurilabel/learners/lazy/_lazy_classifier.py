@@ -178,9 +178,8 @@ class LazyClassifier(ProbabilisticClassifier):
         if n < 2:
             raise ValueError(f"neighbours need at least two training instances, got n_samples={n}")
         if (k := self._n_searched()) >= n:
-            raise ValueError(
-                f"n_neighbors must be smaller than the {n} training instances, got {k}"
-            )
+            most = f"smaller than the {n} training instances"
+            raise ValueError(f"n_neighbors must be {most}, got {k}")
 
     def _check_memory(self, n: int) -> None:
         sizes, memory = f"{n:,} instances and {self.n_labels_:,} labels", n * self.n_labels_
@@ -202,10 +201,6 @@ class LazyClassifier(ProbabilisticClassifier):
         X, y : as in ``fit``
         classes : array of shape (n_classes,), optional
             All classes that may occur, for a 1-D y at the first call.
-
-        Returns
-        -------
-        self
         """
         if not hasattr(self, "index_"):
             self._fit(*self._validate_fit(X, y, classes))
@@ -257,10 +252,6 @@ class LazyClassifier(ProbabilisticClassifier):
         indices : array of int
             Row numbers in the order of the training instances. The remaining instances are
             renumbered.
-
-        Returns
-        -------
-        self
         """
         check_is_fitted(self)
         self._check_features("forget")
@@ -371,14 +362,7 @@ class LazyClassifier(ProbabilisticClassifier):
     def training_labels(self, rows: ArrayLike | None = None) -> NDArray[np.bool_]:
         """Label sets (n, q) of training instances, decided as by ``predict``.
 
-        Parameters
-        ----------
-        rows : array of int, default=None
-            Row numbers; None for all training instances.
-
-        See Also
-        --------
-        training_scores : The scores of these instances.
+        Parameters as in :meth:`training_scores`.
         """
         return self.training_scores(rows) > self._cut
 
@@ -392,7 +376,6 @@ class LazyClassifier(ProbabilisticClassifier):
         return at, *training_neighbors(self.index_, self.X_, k, rows=at)
 
     def _explain(self, X: Any, given: Given) -> list[Explanation]:
-        """The neighbours with and without each label."""
         del given  # neighbours are found by all features together
         distances, neighbors = self._neighbors(X)
         scores = self._from_neighbors(X, distances, neighbors)

@@ -7,7 +7,6 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from plurilabel._core.base import LabelMatrix
 from plurilabel._core.blocks import dense
@@ -157,9 +156,7 @@ class MLkNNCV(MLkNN):
                     value = measure.function(Y, left_out.scores(s, cut))
                 self.cv_values_[ks == k, column] = value
 
-    def _leave_one_out(
-        self, neighbors: Rows, Y: NDArray[Any], ks: set[int]
-    ) -> Iterator[tuple[int, Any]]:
+    def _leave_one_out(self, neighbors: Rows, Y: Any, ks: set[int]) -> Iterator[tuple[int, Any]]:
         replace = self.fitted_params_["leave_out"] == "instance"
         if self.unknown_ is not None or Y.dtype.kind == "f":
             unknown = None if self.unknown_ is None else dense(self.unknown_)

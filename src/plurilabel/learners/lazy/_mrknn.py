@@ -13,13 +13,7 @@ from plurilabel._core.blocks import dense, row_blocks
 from plurilabel._core.compat import Interval
 from plurilabel._core.fitted import Declared, numbers
 from plurilabel.learners.lazy._lazy_classifier import LazyClassifier
-from plurilabel.learners.lazy._neighbor_labels import (
-    CELLS,
-    Floats,
-    NeighborLabels,
-    Rows,
-    label_frequencies,
-)
+from plurilabel.learners.lazy._neighbor_labels import CELLS, Floats, NeighborLabels, Rows
 
 
 class MrkNN(LazyClassifier):
@@ -148,7 +142,7 @@ def soft_relevance(
 ) -> tuple[sparse.csr_array, Any, int]:
     """Relevance of each label to each instance that has it, centers, and number of steps."""
     Y = sparse.csr_array(Y).astype(np.float64)
-    known = Y.shape[0] - (0 if unknown is None else label_frequencies(unknown))
+    known = Y.shape[0] - (0 if unknown is None else np.asarray(unknown.sum(axis=0)).ravel())
     usual = np.asarray(Y.sum(axis=0)).ravel() == known
     always, Y = (sparse.csr_array(Y.multiply(which)) for which in (usual, ~usual))
     for labels in (always, Y):

@@ -22,7 +22,6 @@ Counts: TypeAlias = NDArray[np.int64]
 Rows: TypeAlias = NDArray[np.signedinteger[Any]]  # numbers of training instances
 Graph: TypeAlias = tuple[Floats, Rows]  # distances and numbers of the k nearest, each (n, k)
 Best: TypeAlias = tuple[Rows, Floats]  # labels and scores of the best, each (n, n_best)
-
 CELLS = 1 << 18  # rows times labels worked on at a time: few enough for a processor's cache
 TOO_SMALL = 1e-12  # rounding may leave this much of a sum of weights whose largest is 1
 
@@ -338,12 +337,7 @@ def whole(weight: Floats) -> Floats:
 
 
 def tally(
-    delta: Any,
-    Y: LabelMatrix,
-    size: int,
-    *,
-    weights: Any = None,
-    background: tuple[float, float] = (1.0, 1.0),
+    delta: Any, Y: LabelMatrix, size: int, *, weights: Any = None, background: Any = (1.0, 1.0)
 ) -> NDArray[Any]:
     """Frequency arrays of a training set, for all labels at once."""
     # ``delta``, integers below ``size``, and the labels Y are (n, q), both dense or both CSR. In

@@ -90,10 +90,9 @@ def rounded(Y: LabelMatrix) -> LabelMatrix:
 
 
 def soft_tally(count: Floats, p: Floats, size: int, weight: Any = 1.0, lacking: Any = None) -> Any:
-    """Frequency arrays (2, q, size) of fractional counts and soft labels p, both (n, q).
-
-    ``weight`` is that of each cell, ``lacking`` that of instances without the label if it differs.
-    """
+    """Frequency arrays (2, q, size) of fractional counts and soft labels p, both (n, q)."""
+    # ``weight`` is that of each cell, ``lacking`` that of instances without the label if it
+    # differs.
     j = np.minimum(count.astype(np.int64), size - 1)
     f, offset = count - j, size * np.arange(count.shape[1])
     table = np.zeros((2, count.shape[1], size))

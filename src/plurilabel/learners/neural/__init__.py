@@ -4,8 +4,10 @@ The package imports without torch and without Keras; what needs one of them says
 used.
 """
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from plurilabel._core.compat import import_extra
 from plurilabel._core.roster import EQUIVALENCE, Learner, publish
 from plurilabel.learners.neural._bpmll import BPMLL
 from plurilabel.learners.neural._fasttext import MLFastText
@@ -20,18 +22,14 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
-    "BPMLL",
-    "BPMLLLoss",
-    "HierarchicalNetwork",
-    "MLFastText",
-    "asymmetric_loss",
-    "bp_mll_loss",
+    "BPMLL", "BPMLLLoss", "HierarchicalNetwork", "MLFastText", "asymmetric_loss", "bp_mll_loss",
     "pairwise_exponential_loss",
-]
+]  # fmt: skip
 
-
+_network = partial(Learner, needs="torch", unweighted="batches are drawn from the rows")
+_REPEATED = dict.fromkeys(EQUIVALENCE, "a repeated instance is in several batches")
 ROSTER = {
-    "BPMLL": Learner(
+    "BPMLL": _network(
         {
             "BPMLL((8,), max_iter=12, learning_rate_init=0.05)": {},
             "BPMLL((8,), max_iter=12, learning_rate_init=0.05, loss='squared')": {},
@@ -39,25 +37,15 @@ ROSTER = {
             "threshold=None)": {},
             "BPMLL((8,), max_iter=12, learning_rate_init=0.05, loss='asymmetric', "
             "activation='relu')": {},
-        },
-        needs="torch",
-        unweighted="batches are drawn from the rows",
-    ),
-    "HierarchicalNetwork": Learner(
-        {
-            "HierarchicalNetwork(hidden_layer_sizes=(8,), dropout=0, max_iter=12, "
-            "learning_rate_init=0.02)": {},
-        },
-        needs="torch",
-        unweighted="batches are drawn from the rows",
-    ),
-    "MLFastText": Learner(
-        {
-            "MLFastText(10, random_state=0)": dict.fromkeys(
-                EQUIVALENCE, "a repeated instance is in several batches"
-            )
         }
     ),
+    "HierarchicalNetwork": _network(
+        {
+            "HierarchicalNetwork(hidden_layer_sizes=(8,), dropout=0, max_iter=12, "
+            "learning_rate_init=0.02)": {}
+        }
+    ),
+    "MLFastText": Learner({"MLFastText(10, random_state=0)": _REPEATED}),
 }
 
 publish(globals())
@@ -65,9 +53,7 @@ publish(globals())
 
 def __getattr__(name: str) -> Any:
     if name in ("BPMLLLoss", "asymmetric_loss", "pairwise_exponential_loss"):
-        from plurilabel.learners.neural._training import import_torch
-
-        import_torch(f"plurilabel.learners.neural.{name}")
+        import_extra("torch", f"plurilabel.learners.neural.{name}", "torch")
         from plurilabel.learners.neural import _losses
 
         return getattr(_losses, name)

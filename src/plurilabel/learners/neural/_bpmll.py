@@ -20,41 +20,26 @@ from sklearn.utils.validation import check_is_fitted
 
 from plurilabel._core.base import LabelMatrix, ScoringClassifier
 from plurilabel._core.blocks import dense, stack_rows
-from plurilabel._core.compat import Interval, StrOptions
+from plurilabel._core.compat import Interval, StrOptions, import_extra
 from plurilabel._core.explanation.contributions import Given, Parts
 from plurilabel._core.fitted import Declared, count, lists_of_numbers, numbers
 from plurilabel._core.unknown import cell_weights, known_part, stack_labels
-from plurilabel.learners.neural._training import (
-    ACTIVATIONS,
-    Batches,
-    as_module,
-    choose_device,
-    from_module,
-    import_torch,
-    initial_weights,
-    load_state,
-    mean_slopes,
-    state_of,
-)
+from plurilabel.learners.neural import _training as training
+from plurilabel.learners.neural._training import ACTIVATIONS
 from plurilabel.model_selection import stratified_split
 from plurilabel.thresholds import LinearThreshold
 
-# largest number of scores that the threshold is fitted to: half a gigabyte of them
-MOST_SCORES = 2**26
+MOST_SCORES = 2**26  # that the threshold is fitted to: half a gigabyte of them
 # activation of the last layer for each loss
 LAST = {"bpmll": "tanh", "squared": "tanh", "cross-entropy": "identity", "asymmetric": "identity"}
+STEPS = 256  # places between reference and instance at which an explanation asks for slopes
+BY_GRADIENTS = f"the score, up to what integrated gradients in {STEPS} steps leave out"
 
 
 def _gives_probabilities(learner: BPMLL) -> bool:
     if hasattr(learner, "coefs_"):
         return learner.trained_loss_ == "cross-entropy" and learner.threshold_ is None
     return learner.loss == "cross-entropy" and learner.threshold is None
-
-
-# places on the line from the reference to an instance at which an explanation asks for slopes
-STEPS = 256
-
-BY_GRADIENTS = f"the score, up to what integrated gradients in {STEPS} steps leave out"
 
 
 class BPMLL(ScoringClassifier):
@@ -251,12 +236,7 @@ class BPMLL(ScoringClassifier):
         self.random_state = random_state
 
     def ranking_function(self, X: ArrayLike) -> NDArray[np.floating]:
-        """The outputs c(x) of the network, before the threshold is subtracted.
-
-        Returns
-        -------
-        ndarray of shape (n, q)
-        """
+        """The outputs c(x) of the network, (n, q), before the threshold is subtracted."""
         check_is_fitted(self)
         return self._outputs(self._validate_X(X, reset=False))
 
@@ -283,10 +263,6 @@ class BPMLL(ScoringClassifier):
         X, y : as in ``fit``
         classes : array of shape (n_classes,), optional
             For a 1-D y, at the first call: all classes that may occur.
-
-        Returns
-        -------
-        self
         """
         if hasattr(self, "coefs_"):
             X, Y = self._validate_more(X, y)
@@ -329,9 +305,9 @@ class BPMLL(ScoringClassifier):
 
     def _make_network(self, torch: Any) -> Any:
         """A module with the present weights; its parameters are read back in their order."""
-        return as_module(
-            torch, self.coefs_, self.intercepts_, activation=self.activation, last=LAST[self.loss]
-        )
+        weights = self.coefs_, self.intercepts_
+        last = LAST[self.loss]
+        return training.as_module(torch, *weights, activation=self.activation, last=last)
 
     def _make_optimizer(self, torch: Any, network: Any) -> Any:
         """The optimizer; biases have no weight decay."""
@@ -382,15 +358,14 @@ class BPMLL(ScoringClassifier):
 
     def _start(self, d: int) -> None:
         """Discard what was learned before, and draw new weights."""
-        import_torch(type(self).__name__)  # before the learner counts as fitted
+        import_extra("torch", type(self).__name__, "torch")  # before the learner counts as fitted
         q = self.n_labels_
         self._rng = check_random_state(self.random_state)
         hidden = tuple(self.hidden_layer_sizes)
         if not all(isinstance(size, Integral) and size > 0 for size in hidden):
-            raise ValueError(
-                f"hidden_layer_sizes must be positive integers, one per layer, got {hidden}"
-            )
-        self.coefs_, self.intercepts_ = initial_weights((d, *hidden, q), self._rng)
+            layers = "positive integers, one per layer"
+            raise ValueError(f"hidden_layer_sizes must be {layers}, got {hidden}")
+        self.coefs_, self.intercepts_ = training.initial_weights((d, *hidden, q), self._rng)
         if self.loss == "bpmll" and q == 1:  # no pairs, no slope: nothing moves an output from 0
             self.coefs_[-1][:], self.intercepts_[-1][:] = 0, 0
         self.scaler_ = StandardScaler(with_mean=False)  # it computes the means all the same
@@ -434,13 +409,14 @@ class BPMLL(ScoringClassifier):
         held_out: NDArray[np.intp] | None = None,
         keep_optimizer: bool = False,
     ) -> None:
-        torch = import_torch(type(self).__name__)
-        device = choose_device(torch, self.device)
+        torch = import_extra("torch", type(self).__name__, "torch")
+        device = training.choose_device(torch, self.device)
         network = self._make_network(torch).to(device)
         optimizer = self._make_optimizer(torch, network)
-        load_state(torch, optimizer, self._optimizer_state)
+        training.load_state(torch, optimizer, self._optimizer_state)
         Y, unknown = known_part(Y)
-        batches = Batches(torch, X, Y, self.scaler_, device, self._weights(Y, unknown))
+        weights = self._weights(Y, unknown)
+        batches = training.Batches(torch, X, Y, self.scaler_, device, weights)
         rows = np.arange(X.shape[0])
         rows = rows if held_out is None else np.setdiff1d(rows, held_out)
         size = self._batch_size(len(rows))
@@ -464,16 +440,16 @@ class BPMLL(ScoringClassifier):
                 record["validation_loss"] = error
                 if error < best:
                     best, best_epoch = error, self.n_iter_
-                    self.coefs_, self.intercepts_ = from_module(network)
+                    self.coefs_, self.intercepts_ = training.from_module(network)
             record["seconds"] = perf_counter() - started
             if self.callback is not None and self.callback(record) is True:
                 break
             if held_out is not None and self.n_iter_ - best_epoch >= self.n_iter_no_change:
                 break
         if held_out is None:
-            self.coefs_, self.intercepts_ = from_module(network)
+            self.coefs_, self.intercepts_ = training.from_module(network)
         self.activation_, self.trained_loss_ = self.activation, self.loss
-        self._optimizer_state = state_of(optimizer) if keep_optimizer else {}
+        self._optimizer_state = training.state_of(optimizer) if keep_optimizer else {}
 
     def _weights(self, Y: LabelMatrix, unknown: Any) -> Any:
         """Weights (n, q) of all labels, less 1 if they are sparse; None if all are 1."""
@@ -554,18 +530,16 @@ class BPMLL(ScoringClassifier):
         return c
 
     def _parts(self, x: Any, given: Given) -> Parts:
-        """Integrated gradients (Sundararajan et al., 2017) from the reference to x.
-
-        The mean slope of the scores on the straight line from the reference, by default the means
-        of the training set, to x, times how far x is from there, feature by feature.
-        """
+        """Integrated gradients (Sundararajan et al., 2017) from the reference to x."""
+        # The mean slope of the scores on the straight line from the reference, by default the
+        # means of the training set, to x, times how far x is from there, feature by feature.
         row = dense(x)[0].astype(np.float64)
         origin = self.scaler_.mean_ if given.reference is None else given.reference
         share = (np.arange(STEPS) + 0.5) / STEPS
         mean, scale = self.scaler_.mean_, self.scaler_.scale_
         line = ((origin + share[:, np.newaxis] * (row - origin)) - mean) / scale
-        last = LAST[self.trained_loss_]
-        slopes = mean_slopes(self.coefs_, self.intercepts_, line, self.activation_, last)
+        layers, last = (self.coefs_, self.intercepts_), LAST[self.trained_loss_]
+        slopes = training.mean_slopes(*layers, line, self.activation_, last)
         gradient = slopes / scale[:, np.newaxis]  # (d, q)
         values = (row - origin)[:, np.newaxis] * gradient
         base = self._outputs(origin[np.newaxis].astype(np.float64))[0].astype(np.float64)

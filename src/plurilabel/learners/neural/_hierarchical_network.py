@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plurilabel._core.base import LabelMatrix, MultiLabelClassifier
-from plurilabel._core.compat import Interval
+from plurilabel._core.compat import Interval, import_extra
 from plurilabel._core.data.hierarchy import Hierarchy
 from plurilabel._core.explanation.contributions import Given, Parts
 from plurilabel._core.fitted import Declared, places
 from plurilabel.learners.neural._bpmll import BPMLL
-from plurilabel.learners.neural._training import choose_device, import_torch
+from plurilabel.learners.neural._training import choose_device
 
 SHARED = (
     "hidden_layer_sizes", "activation", "solver", "learning_rate_init", "alpha", "batch_size",
@@ -40,8 +40,7 @@ class HierarchicalNetwork(BPMLL):
     If a label is absent, so are all labels below it, and z_l = s_l. If it is present, only the
     outputs of present labels count. The network can thus leave a label to those below it.
 
-    Training needs torch (``pip install 'plurilabel[torch]'``); predictions do not. The parameters
-    after ``dropout`` are those of :class:`BPMLL`.
+    Training needs torch (``pip install 'plurilabel[torch]'``); predictions do not.
 
     Parameters
     ----------
@@ -58,20 +57,14 @@ class HierarchicalNetwork(BPMLL):
         Activation of the hidden units.
     dropout : float, default=0.7
         Share of the hidden units dropped at random in each update.
-    solver : {"adam", "adamw", "sgd"} or callable, default="adam"
-    learning_rate_init : float, default=0.001
     alpha : float or "auto", default="auto"
         Weight decay. ``"auto"`` is 1e-5 q, the paper's for an error that is a sum over labels.
     batch_size : int or "auto", default="auto"
         Instances per update; 4 in the paper. ``"auto"`` is n / 20, but between 8 and 128.
-    max_iter : int, default=100
-        Number of epochs.
-    early_stopping : bool, default=False
-    validation_fraction : float, default=0.1
-    n_iter_no_change : int, default=10
-    warm_start : bool, default=False
-    callback : callable, default=None
-    device : str, default="auto"
+    solver, learning_rate_init, max_iter, early_stopping, validation_fraction, n_iter_no_change :
+        As in :class:`BPMLL`.
+    warm_start, callback, device :
+        As in :class:`BPMLL`.
     random_state : int, RandomState instance or None, default=None
         Determines the initial weights, the order of the instances, and dropout.
 
@@ -185,7 +178,7 @@ class HierarchicalNetwork(BPMLL):
         super()._see(X, self.hierarchy_.close(Y))
 
     def _train(self, X: Any, Y: LabelMatrix, epochs: int, **params: Any) -> None:
-        torch = import_torch(type(self).__name__)
+        torch = import_extra("torch", type(self).__name__, "torch")
         device = choose_device(torch, self.device)
         hierarchy = self.hierarchy_
         self._levels = [
@@ -232,10 +225,8 @@ class HierarchicalNetwork(BPMLL):
 
 
 def max_below(outputs: Any, levels: Any, targets: Any) -> Any:
-    """For each label the highest output among itself and the labels below it with its target.
-
-    ``levels`` are the children and parents of each level, as tensors, the lowest level first.
-    """
+    """For each label the highest output among itself and the labels below it with its target."""
+    # ``levels`` are the children and parents of each level, as tensors, the lowest level first.
     # One integer for (output, label): the bits of a float as an integer of the same order, then
     # the label. The highest tells whose output it is, and only that output gets the gradient. A
     # label with the target of one above it shares it with all labels in between.

@@ -101,7 +101,6 @@ class _Adam:
         for group, tensors in zip(self.groups, self.tensors):
             torch._foreach_add_(tensors[-1], 1)
             beta1, beta2 = group["betas"]
-            known = {
-                key: group[key] for key in ("lr", "weight_decay", "eps", "amsgrad", "maximize")
-            }
+            names = ("lr", "weight_decay", "eps", "amsgrad", "maximize")
+            known = {name: group[name] for name in names}
             self.fused(*tensors, beta1=beta1, beta2=beta2, **known)

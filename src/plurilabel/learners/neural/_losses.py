@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -111,8 +110,7 @@ class BPMLLLoss(torch.nn.Module):
     ):
         super().__init__()
         self.register_buffer("weight", weight)
-        self.indices = indices
-        self.reduction = reduction
+        self.indices, self.reduction = indices, reduction
 
     def forward(self, scores: Tensor, targets: Tensor) -> Tensor:
         """The error of scores (n, q) for these targets."""
@@ -121,7 +119,6 @@ class BPMLLLoss(torch.nn.Module):
         )
 
     def extra_repr(self) -> str:
-        """What ``repr`` shows."""
         return f"indices={self.indices}, reduction={self.reduction!r}"
 
 
@@ -362,9 +359,7 @@ def error_and_slope(
     return error, slope
 
 
-def _by_autograd(
-    function: Callable[..., Tensor], scores: Tensor, *others: Any
-) -> tuple[Tensor, Tensor]:
+def _by_autograd(function: Any, scores: Tensor, *others: Any) -> tuple[Tensor, Tensor]:
     scores = scores.detach().requires_grad_()
     error = function(scores, *others)
     return error.detach(), torch.autograd.grad(error, scores)[0]

@@ -11,24 +11,19 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import expit
 
-from plurilabel._core.base import LabelMatrix
-
 Weights = list[NDArray[np.float32]]
-
 ACTIVATIONS: dict[str, Callable[[Any], Any]] = {
     "identity": lambda h: h,
     "logistic": lambda h: expit(h, out=h),
     "tanh": lambda h: np.tanh(h, out=h),
     "relu": lambda h: np.maximum(h, 0, out=h),
 }
-SLOPES: dict[str, Callable[[Any], Any]] = {
+SLOPES: dict[str, Callable[[Any], Any]] = {  # of the activations where their value is y
     "identity": np.ones_like,
     "logistic": lambda y: y * (1 - y),
     "tanh": lambda y: 1 - y * y,
     "relu": lambda y: (y > 0).astype(y.dtype),
 }
-"""Slopes of the activations where their value is y."""
-
 TORCH_NAMES = {"logistic": "Sigmoid", "tanh": "Tanh", "relu": "ReLU"}
 
 
@@ -85,15 +80,6 @@ def from_module(module: Any) -> tuple[Weights, Weights]:
 CHUNK = 2**22  # entries of X or Y that are gathered at once, to be split into batches
 
 
-def import_torch(who: str) -> Any:
-    """The module torch, or an error that names the extra."""
-    try:
-        import torch
-    except ImportError as error:
-        raise ImportError(f"{who} needs torch: pip install 'plurilabel[torch]'") from error
-    return torch
-
-
 def choose_device(torch: Any, device: str) -> Any:
     """The device of that name; "auto" is a CUDA device if there is one, else the CPU."""
     if device == "auto":
@@ -117,9 +103,7 @@ class Batches:
     one has the weights less 1.
     """
 
-    def __init__(
-        self, torch: Any, X: Any, Y: LabelMatrix, scaler: Any, device: Any, weight: Any = None
-    ):
+    def __init__(self, torch: Any, X: Any, Y: Any, scaler: Any, device: Any, weight: Any = None):
         mean, scale = scaler.mean_, scaler.scale_
         self.torch, self.device = torch, device
         if sparse.issparse(X):

@@ -46,7 +46,6 @@ class Items:
 
     @classmethod
     def from_table(cls, table: NDArray[np.float64]) -> Items:
-        """Items from their numbers."""
         feature, low, high, present = table.T
         return cls(feature.astype(np.intp), low, high, present.astype(bool))
 
@@ -73,7 +72,6 @@ class Items:
         return found.view(np.uint64)
 
     def text(self, i: int, names: Any) -> str:
-        """Describe an item."""
         name, low, high = names[self.feature[i]], self.low[i], self.high[i]
         if np.isinf(low) and np.isinf(high):
             return f"{name} is present"

@@ -254,7 +254,6 @@ class MMAC(ScoringClassifier):
         return "\n".join([*lines, f"Otherwise {listed(default) if default else 'no label'}."])
 
     def _texts(self, names: Sequence[str]) -> list[str]:
-        """Describe the conditions of the rules."""
         items = Items.from_table(self._items)
         return [" and ".join(items.text(i, names) for i in rule.items) for rule in self.rules_]
 

@@ -1,5 +1,7 @@
 """Problem transformations: learners around a base estimator that knows one label at a time."""
 
+from functools import partial
+
 from plurilabel._core.roster import Learner, publish
 from plurilabel.learners.transformation._binary_relevance import BinaryRelevance
 from plurilabel.learners.transformation._chain import ClassifierChain
@@ -21,42 +23,34 @@ __all__ = [
     "StackedRelevance", "TransformationClassifier", "partition_labels",
 ]  # fmt: skip
 
+_exact = partial(Learner, exact=True)
+
 ROSTER = {
-    "BinaryRelevance": Learner(
-        {
-            "BinaryRelevance(LogisticRegression(C=10))": {},
-            "BinaryRelevance(RidgeClassifier())": {},
-        },
-        exact=True,
+    "BinaryRelevance": _exact(
+        {"BinaryRelevance(LogisticRegression(C=10))": {}, "BinaryRelevance(RidgeClassifier())": {}}
     ),
-    "ClassifierChain": Learner(
+    "ClassifierChain": _exact(
         {
             "ClassifierChain(LogisticRegression())": {},
             "ClassifierChain(RidgeClassifier(), order='random', cv=3)": {},
-        },
-        exact=True,
+        }
     ),
-    "EnsembleOfChains": Learner(
-        {"EnsembleOfChains(RidgeClassifier(), n_estimators=2)": {}}, exact=True
+    "EnsembleOfChains": _exact({"EnsembleOfChains(RidgeClassifier(), n_estimators=2)": {}}),
+    "LabelPowerset": _exact({"LabelPowerset(RidgeClassifier())": {}}),
+    "PrunedSets": _exact({"PrunedSets(RidgeClassifier())": {}}),
+    "EnsembleOfPrunedSets": _exact(
+        {"EnsembleOfPrunedSets(RidgeClassifier(), n_estimators=2, voting='soft')": {}}
     ),
-    "LabelPowerset": Learner({"LabelPowerset(RidgeClassifier())": {}}, exact=True),
-    "PrunedSets": Learner({"PrunedSets(RidgeClassifier())": {}}, exact=True),
-    "EnsembleOfPrunedSets": Learner(
-        {"EnsembleOfPrunedSets(RidgeClassifier(), n_estimators=2, voting='soft')": {}}, exact=True
-    ),
-    "RAkEL": Learner({"RAkEL(RidgeClassifier(), labelset_size=2, voting='soft')": {}}, exact=True),
+    "RAkEL": _exact({"RAkEL(RidgeClassifier(), labelset_size=2, voting='soft')": {}}),
     "CalibratedLabelRanking": Learner({"CalibratedLabelRanking(RidgeClassifier())": {}}),
-    "StackedRelevance": Learner(
+    "StackedRelevance": _exact(
         {
             "StackedRelevance(RidgeClassifier(), cv=3)": {},
             "StackedRelevance(LogisticRegression(), cv=3, drop_negatives='band')": {},
-        },
-        exact=True,
+        }
     ),
-    "OutputCodes": Learner({"OutputCodes(RidgeClassifier())": {}}, exact=True),
-    "HOMER": Learner(
-        {"HOMER(LabelPowerset(RidgeClassifier()), branching_factor=2)": {}}, exact=True
-    ),
+    "OutputCodes": _exact({"OutputCodes(RidgeClassifier())": {}}),
+    "HOMER": _exact({"HOMER(LabelPowerset(RidgeClassifier()), branching_factor=2)": {}}),
 }
 
 publish(globals())

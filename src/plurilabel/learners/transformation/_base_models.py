@@ -36,15 +36,11 @@ from plurilabel._core.unknown import UnknownLabels, cell_weights
 
 # parameters of the base estimator's ``fit`` other than X and y
 Params: TypeAlias = Mapping[str, Any]
-
+# parameter constraints of learners with one model, and with many
 ONE_MODEL: dict[str, list[Any]] = {
     "estimator": [HasMethods(["fit", "predict_proba"]), HasMethods(["fit", "decision_function"])]
 }
-"""Parameter constraints of learners with one model."""
-
 MANY_MODELS = {**ONE_MODEL, "n_jobs": [None, Integral], "verbose": ["verbose"]}
-"""Parameter constraints of learners with many models."""
-
 # scikit-learn's classifiers with coefficients of shape (classes, d)
 LINEAR = (LogisticRegression, LinearSVC, Perceptron, RidgeClassifier, SGDClassifier)
 ENTRIES = 2**23  # coefficients of linear models that are stacked at once: 64 MB
@@ -112,12 +108,10 @@ def binary_scores(model: Any, X: Any, method: str) -> NDArray[np.floating]:
 
 
 def constant_score(present: bool, n: int, method: str) -> float:
-    """Score of a label that all of n training instances have, or none.
-
-    The probability is 1 or 0. The decision value is the log-odds if half an instance disagreed,
-    +- log(2 n + 1): beyond the usual margins, so that a label never seen ranks last, but small
-    enough to be averaged.
-    """
+    """Score of a label that all of n training instances have, or none."""
+    # The probability is 1 or 0. The decision value is the log-odds if half an instance disagreed,
+    # +- log(2 n + 1): beyond the usual margins, so that a label never seen ranks last, but small
+    # enough to be averaged.
     return float(present if method == "predict_proba" else np.log(2 * n + 1) * (2 * present - 1))
 
 
@@ -132,11 +126,9 @@ def is_linear(model: Any, method: str) -> bool:
 
 
 def linear_scores(models: Sequence[Any], X: Any, method: str) -> NDArray[np.floating]:
-    """Scores of y = 1 for validated X, one column per linear model.
-
-    Each model's own method would validate X again and pass through a sparse X alone. Stack models
-    only for sparse X: BLAS rounds wider dense products differently.
-    """
+    """Scores of y = 1 for validated X, one column per linear model."""
+    # Each model's own method would validate X again and pass through a sparse X alone. Stack
+    # models only for sparse X: BLAS rounds wider dense products differently.
     weights = np.vstack([np.atleast_2d(model.coef_) for model in models])
     values = X @ weights.T + np.concatenate([np.ravel(model.intercept_) for model in models])
     return expit(values) if method == "predict_proba" else values
@@ -152,11 +144,9 @@ def fit_each(
     n_jobs: int | None = None,
     verbose: int = 0,
 ) -> list[Any]:
-    """Fit a binary model for each column of Y.
-
-    Labels share one model where fitting all of them costs as much as one and gives the same
-    result: nearest neighbours share the search, ridge regression the factorisation.
-    """
+    """Fit a binary model for each column of Y."""
+    # Labels share one model where fitting all of them costs as much as one and gives the same
+    # result: nearest neighbours share the search, ridge regression the factorisation.
     together = type(estimator) in (KNeighborsClassifier, RadiusNeighborsClassifier)
     together |= type(estimator) is RidgeClassifier and estimator.class_weight is None
     if together and isinstance(Y, np.ndarray) and not balanced:
@@ -224,10 +214,8 @@ def out_of_fold(
     estimator: Any, X: Any, Y: LabelMatrix, splits: list[Any], method: str, params: Params,
     n_jobs: int | None = None, *, cut: float | None = None,
 ) -> Any:  # fmt: skip
-    """Scores (n, q) of the training instances by models trained on the other folds.
-
-    With a cut, return where they are above it, in CSR: only one fold has dense scores at a time.
-    """
+    """Scores (n, q) of the training instances by models trained on the other folds."""
+    # With a cut, return where they are above it, in CSR: only one fold has dense scores at a time.
     n, q = Y.shape
     tested = np.concatenate([test for _, test in splits])
     if not np.array_equal(np.sort(tested), np.arange(n)):
@@ -292,18 +280,12 @@ def with_columns(X: Any, extra: Any) -> Any:
 
 
 def in_parallel(
-    function: Callable[..., Any],
-    jobs: Iterable[tuple[Any, ...]],
-    *,
-    n_jobs: int | None = None,
-    verbose: int = 0,
+    function: Callable[..., Any], jobs: Iterable[Any], *, n_jobs: Any = None, verbose: int = 0
 ) -> list[Any]:
-    """Call the function with each tuple of arguments; return the results in order.
-
-    Threads are preferred: workers share X, and scikit-learn's classifiers release the GIL where
-    they spend their time. ``joblib.parallel_config(backend="loky")`` around the call uses
-    processes instead, with a large X mapped from disk.
-    """
+    """Call the function with each tuple of arguments; return the results in order."""
+    # Threads are preferred: workers share X, and scikit-learn's classifiers release the GIL where
+    # they spend their time. ``joblib.parallel_config(backend="loky")`` around the call uses
+    # processes instead, with a large X mapped from disk.
     if effective_n_jobs(n_jobs) == 1 and not verbose:  # joblib's overhead adds up
         return [function(*arguments) for arguments in jobs]
     work = (delayed(function)(*arguments) for arguments in jobs)

@@ -27,16 +27,9 @@ MOST_LABELS = 15  # for an exact search through 2^q label sets
 AT_ONCE = 2**22  # numbers in the copies of a block of rows during a search
 # the scale of explanations where the score is a probability over many label sets
 GIVEN_BEFORE = "the log-odds, or the score, of the label given those predicted before it"
-
-CHAIN: dict[str, list[Any]] = {
-    "chain_method": [
-        StrOptions({"predict", "predict_proba", "predict_log_proba", "decision_function"}),
-        list,
-        tuple,
-    ],
-    "cv": ["cv_object"],
-}
-"""Parameters that chains and ensembles of chains share."""
+METHODS = {"predict", "predict_proba", "predict_log_proba", "decision_function"}
+# parameters that chains and ensembles of chains share
+CHAIN: dict[str, Any] = {"chain_method": [StrOptions(METHODS), list, tuple], "cv": ["cv_object"]}
 
 
 class ClassifierChain(TransformationClassifier):
@@ -335,7 +328,6 @@ class GrowingInput:
         return self._matrix if sparse.issparse(self._matrix) else self._matrix[:, : self.width]
 
     def append(self, column: NDArray[Any]) -> None:
-        """Add a column of n numbers."""
         if sparse.issparse(self._matrix):
             self._matrix = base.with_columns(self._matrix, column[:, np.newaxis])
         else:
@@ -377,11 +369,9 @@ Found: TypeAlias = tuple[NDArray[np.bool_], NDArray[np.float64]]
 
 
 def beam_search(models: list[Any], X: Any, width: int) -> Found:
-    """The most probable label sets by beam search; exact if width is 2^q.
-
-    Each label extends every kept prefix with and without itself, and the ``width`` most probable
-    prefixes are kept. The marginals are those of the kept sets.
-    """
+    """The most probable label sets by beam search; exact if width is 2^q."""
+    # Each label extends every kept prefix with and without itself, and the ``width`` most probable
+    # prefixes are kept. The marginals are those of the kept sets.
     n = X.shape[0]
     sets = np.zeros((n, 1, 0), dtype=bool)  # (n, b, labels so far)
     log_p = np.zeros((n, 1))
@@ -401,12 +391,10 @@ def beam_search(models: list[Any], X: Any, width: int) -> Found:
 
 
 def sample_sets(models: list[Any], X: Any, uniforms: NDArray[np.float64]) -> Found:
-    """Label sets drawn along the chain.
-
-    All instances use the same ``uniforms`` (samples, q), so that the result of one does not depend
-    on the others. A marginal is the mean conditional probability of its label over the samples,
-    which varies less than the share of samples with the label.
-    """
+    """Label sets drawn along the chain."""
+    # All instances use the same ``uniforms`` (samples, q), so that the result of one does not
+    # depend on the others. A marginal is the mean conditional probability of its label over the
+    # samples, which varies less than the share of samples with the label.
     n, samples = X.shape[0], len(uniforms)
     sets = np.zeros((n, samples, 0), dtype=bool)
     log_p = np.zeros((n, samples))

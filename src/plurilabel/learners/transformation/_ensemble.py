@@ -19,7 +19,7 @@ from plurilabel.learners.transformation._transformation_classifier import Transf
 
 # the scale of explanations where members explain something other than the scores they vote with
 MEAN_OF_MEMBERS = "the mean over the models of what each weighs"
-
+# parameters that all ensembles share
 ENSEMBLE: dict[str, list[Any]] = {
     **MANY_MODELS,
     "n_estimators": [Interval(Integral, 1, None, closed="left")],
@@ -28,7 +28,6 @@ ENSEMBLE: dict[str, list[Any]] = {
     "voting": [StrOptions({"soft", "hard"})],
     "random_state": ["random_state"],
 }
-"""Parameters that all ensembles share."""
 
 
 class VotingClassifier(TransformationClassifier):

@@ -184,11 +184,9 @@ class LabelPowerset(TransformationClassifier):
 def best_set_parts(
     found: Parts, fit: NDArray[Any], sets: NDArray[Any], scores: NDArray[Any], scale: str
 ) -> Parts:
-    """For each label the parts of the best set with it, less those of the best set without.
-
-    ``fit`` (c,) are the scores of the ``sets`` (c, q). Labels that all or no sets have keep their
-    ``scores`` (q,). ``scale`` is the scale of the differences.
-    """
+    """For each label the parts of the best set with it, less those of the best set without."""
+    # ``fit`` (c,) are the scores of the ``sets`` (c, q). Labels that all or no sets have keep
+    # their ``scores`` (q,). ``scale`` is the scale of the differences.
     c, q = sets.shape
     has = sets > 0
     M = np.zeros((c, q))
@@ -216,11 +214,9 @@ def distinct_sets(Y: LabelMatrix) -> tuple[sparse.csr_array, NDArray[np.intp]]:
 
 
 def set_margins(scores: NDArray[Any], sets: sparse.csr_array, n: int) -> NDArray[np.float64]:
-    """For each label the best score of a set with it, less the best of a set without it.
-
-    Positive for the labels of the best set, and only for those. A label that all or no sets have
-    gets the score of a constant label after n training instances.
-    """
+    """For each label the best score of a set with it, less the best of a set without it."""
+    # Positive for the labels of the best set, and only for those. A label that all or no sets have
+    # gets the score of a constant label after n training instances.
     members = sparse.csc_array(sets)
     c, q = members.shape
     top = scores.max(axis=1)

@@ -204,7 +204,7 @@ class CalibratedLabelRanking(TransformationClassifier):
             zeta[:, k] += 1 - share
         return zeta
 
-    def _quick(self, X: Any) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
+    def _quick(self, X: Any) -> SetsAsked:
         number = np.zeros((self.n_labels_, self.n_labels_), dtype=np.intp)
         number[tuple(self.pairs_.T)] = np.arange(len(self.pairs_))
 
@@ -230,16 +230,13 @@ class CalibratedLabelRanking(TransformationClassifier):
 
 # ``ask(j, k, rows)``: the share of the vote, 0 to 1, for label j against label k > j
 Ask = Callable[[int, int, NDArray[np.intp]], NDArray[np.float64]]
+SetsAsked = tuple[NDArray[np.bool_], NDArray[np.int64]]
 
 
-def quick_sets(
-    votes: NDArray[np.float64], ask: Ask, *, at_once: int = 2**22
-) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
-    """Labels (n, q) with more votes than the virtual label, and pairs evaluated (n,).
-
-    ``votes`` (n, q) are those of each label against the virtual one. Blocks of instances have
-    about ``at_once`` pairs, q^2 per instance.
-    """
+def quick_sets(votes: NDArray[np.float64], ask: Ask, *, at_once: int = 2**22) -> SetsAsked:
+    """Labels (n, q) with more votes than the virtual label, and pairs evaluated (n,)."""
+    # ``votes`` (n, q) are those of each label against the virtual one. Blocks of instances have
+    # about ``at_once`` pairs, q^2 per instance.
     n, q = votes.shape
     sets, asked = np.zeros((n, q), dtype=bool), np.zeros(n, dtype=np.int64)
     for rows in row_blocks(n, q * q, at_once):
@@ -247,9 +244,7 @@ def quick_sets(
     return sets, asked
 
 
-def _block(
-    votes: NDArray[np.float64], ask: Ask, start: int
-) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
+def _block(votes: NDArray[np.float64], ask: Ask, start: int) -> SetsAsked:
     n, q = votes.shape
     lost = 1.0 - votes  # (n, q), votes that each label has lost so far
     limit = votes.sum(axis=1, keepdims=True)  # all that the virtual label has lost

@@ -16,11 +16,7 @@ from plurilabel._core.compat import Interval, StrOptions, rows_of_params
 from plurilabel._core.explanation.contributions import SCORE, Given, Parts
 from plurilabel._core.fitted import Declared, count, labels, numbers, parameter, values
 from plurilabel.learners.transformation import _base_models as base
-from plurilabel.learners.transformation._label_powerset import (
-    best_set_parts,
-    distinct_sets,
-    set_margins,
-)
+from plurilabel.learners.transformation import _label_powerset as powerset
 from plurilabel.learners.transformation._transformation_classifier import TransformationClassifier
 
 ENTRIES = 2**24  # scores of bits, and of label sets, in memory at once: 128 MB
@@ -177,7 +173,7 @@ class OutputCodes(TransformationClassifier):
     def _candidates(self, Y: LabelMatrix) -> sparse.csr_array | None:
         q = Y.shape[1]
         if self.label_sets == "seen":
-            return distinct_sets(Y)[0]
+            return powerset.distinct_sets(Y)[0]
         if (self.code_.sum(axis=0) == 1).all():
             return None
         if q > MOST_LABELS:
@@ -201,7 +197,7 @@ class OutputCodes(TransformationClassifier):
             for some in row_blocks(c, m, ENTRIES):
                 words = np.asarray(self.sets_[some] @ self.code_) % 2
                 fit[:, some] = bits @ (2.0 * words.T - 1.0)
-            scores[rows] = set_margins(fit, self.sets_, self.n_samples_fit_)
+            scores[rows] = powerset.set_margins(fit, self.sets_, self.n_samples_fit_)
         return scores
 
     def _parts(self, x: Any, given: Given) -> Parts:
@@ -214,8 +210,8 @@ class OutputCodes(TransformationClassifier):
             return found.mapped(2.0 * self.code_.T, scale)
         words = np.asarray(self.sets_ @ self.code_) % 2
         signs = 2.0 * words.T - 1.0  # (m, c)
-        sets = self.sets_.toarray()
-        return best_set_parts(found.mapped(signs, SCORE), bits @ signs, sets, scores, scale)
+        fit, sets = found.mapped(signs, SCORE), self.sets_.toarray()
+        return powerset.best_set_parts(fit, bits @ signs, sets, scores, scale)
 
     def _bit_scores(self, X: Any) -> NDArray[np.floating]:
         method = self._base_method()

@@ -11,7 +11,6 @@ import numpy as np
 import torch
 
 Tensor: TypeAlias = torch.Tensor
-
 _NUMBERS = 1 << 24  # worked on at once
 
 

@@ -15,7 +15,6 @@ from plurilabel.neighbors._gpu.arithmetic import functions, in_parts, padded_wid
 from plurilabel.neighbors._gpu.search import Search, Tensor
 
 THERE = {"cuda"}  # kinds of devices on which points are left
-
 _SHARE = 0.6  # of the free memory, where none is named
 _LARGEST, _SMALLEST = 2.0**400, 2.0**-400  # may be squared and added in float64
 

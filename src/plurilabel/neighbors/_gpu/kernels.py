@@ -12,7 +12,6 @@ import triton
 import triton.language as tl
 
 Tensor: TypeAlias = torch.Tensor
-
 AT_ONCE = 128  # features that the product's kernel holds at once; more are looped over
 
 

@@ -34,7 +34,6 @@ from plurilabel.neighbors._gpu.arithmetic import (
 )
 
 Tensor: TypeAlias = torch.Tensor
-
 GROUP = 64  # columns that share one value
 ROWS = 65_536  # most rows at a time
 _FEW = 4096  # rows for which float32 is not worth preparing
@@ -87,10 +86,8 @@ class Search:
         return single, errors
 
     def neighbors(self, Q: Tensor | None, k: int) -> tuple[Tensor, Tensor]:
-        """Canonical distances and indices of the k nearest points, each (m, k).
-
-        If Q is None, these are the neighbours of each point without itself.
-        """
+        """Canonical distances and indices of the k nearest points, each (m, k)."""
+        # If Q is None, these are the neighbours of each point without itself.
         m = self.n if Q is None else len(Q)
         distances = torch.empty((m, k), device=self.sorted.device, dtype=torch.float64)
         indices = torch.empty((m, k), device=self.sorted.device, dtype=torch.int64)

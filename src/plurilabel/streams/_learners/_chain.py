@@ -45,7 +45,7 @@ class StreamClassifierChain(StreamBinaryRelevance):
 
     Attributes
     ----------
-    core_, label_names_ : as in :class:`StreamBinaryRelevance`
+    core_ : as in :class:`StreamBinaryRelevance`
 
     See Also
     --------

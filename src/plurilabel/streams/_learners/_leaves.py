@@ -19,7 +19,6 @@ from plurilabel.streams._learners._window_mlknn import CountingWindow
 from plurilabel.streams._stream_classifier import UNKNOWN, Floats, Labels
 
 N_THRESHOLDS = 8  # thresholds of each feature in a leaf
-
 FEWEST = 0.01  # the share of the rows that each side of a split must have, as in MOA
 
 
@@ -29,11 +28,9 @@ def hoeffding_bound(delta: float, n: int) -> float:
 
 
 def thresholds(points: Floats) -> Floats:
-    """Thresholds of each feature for rows (n, d), ascending and padded with inf, (d, 8).
-
-    They are midpoints of adjacent values, evenly spaced among the distinct values. A feature with
-    a single value is split into lower, equal and higher values.
-    """
+    """Thresholds of each feature for rows (n, d), ascending and padded with inf, (d, 8)."""
+    # They are midpoints of adjacent values, evenly spaced among the distinct values. A feature
+    # with a single value is split into lower, equal and higher values.
     edges = np.full((points.shape[1], N_THRESHOLDS), np.inf)
     for j, column in enumerate(points.T):
         found = np.unique(column)
@@ -105,11 +102,9 @@ class SplitCounts:
         rows[at] += 1
 
     def best(self) -> Best | None:
-        """The split with the highest gain; None if there is none.
-
-        The gain is the sum of the information gains of all labels, divided by the sum of their
-        entropies: a number between 0 and 1.
-        """
+        """The split with the highest gain; None if there is none."""
+        # The gain is the sum of the information gains of all labels, divided by the sum of their
+        # entropies: a number between 0 and 1.
         if not len(self.edges):
             return None
         whole = self.counts[0].sum(axis=0)  # (2, q)
@@ -156,7 +151,6 @@ def resized(x: Floats, d: int) -> Floats:
 
 
 SKETCH = 50  # rows of a leaf from which its thresholds are drawn
-
 LATELY = 0.99  # weight of the past, relative to one row later
 
 

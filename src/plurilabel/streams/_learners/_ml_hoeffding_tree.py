@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import partial
 from numbers import Integral, Real
 from operator import attrgetter
@@ -42,22 +43,19 @@ class Split:
 Node = Leaf | Split
 
 
+@dataclass(eq=False, repr=False)
 class HoeffdingTree:
     """The tree: finds the leaf of a row, splits leaves, and replaces branches after drifts."""
 
-    def __init__(
-        self,
-        make: Callable[[], Any],
-        detector: Any,
-        grace_period: int,
-        delta: float,
-        tie: float,
-        max_leaf_nodes: int,
-        leaf_size: int,
-    ) -> None:
-        self.make, self.detector = make, detector
-        self.grace_period, self.delta, self.tie = grace_period, delta, tie
-        self.max_leaf_nodes, self.leaf_size = max_leaf_nodes, leaf_size
+    make: Callable[[], Any]
+    detector: Any
+    grace_period: int
+    delta: float
+    tie: float
+    max_leaf_nodes: int
+    leaf_size: int
+
+    def __post_init__(self) -> None:
         self.root: Node = self._leaf(np.zeros(0))
         self.n_leaves, self.n_drifts, self.seen = 1, 0, 0
         self.d = self.q = 0
@@ -88,12 +86,9 @@ class HoeffdingTree:
 
     def _check_size(self, n_leaves: int) -> None:
         of_leaf = 8.0 * self.leaf_size * self.d + 8.0 * self.d * (N_THRESHOLDS + 1) * self.q
-        check_size(
-            "the tree",
-            f"{self.d:,} features and {self.q:,} labels in {n_leaves:,} leaves",
-            memory=n_leaves * of_leaf,
-            instead="a smaller leaf_size or fewer labels",
-        )
+        sizes = f"{self.d:,} features and {self.q:,} labels in {n_leaves:,} leaves"
+        instead = "a smaller leaf_size or fewer labels"
+        check_size("the tree", sizes, memory=n_leaves * of_leaf, instead=instead)
 
     def _path(self, x: Floats) -> list[Node]:
         """The nodes from the root to the leaf of a row."""
@@ -223,8 +218,6 @@ class MLHoeffdingTree(StreamClassifier):
     core_ : object
         The tree: ``core_.root``, ``core_.n_leaves``, and ``core_.n_drifts``, the number of
         branches that were replaced.
-    label_names_ : ndarray of shape (q,)
-        The labels seen so far.
 
     Notes
     -----

@@ -120,10 +120,8 @@ class SelfAdjusting(Window):
         return np.array([(terms * mask[places]).sum(axis=0) for mask in self.masks])
 
     def _votes(self, point: Floats) -> tuple[Floats, NDArray[np.intp]]:
-        """Shares of neighbors with each label, (members, windows, ks, q), and the neighbors.
-
-        The neighbors, (members, windows, k), are slots; -1 where the window has no more.
-        """
+        """Shares of neighbors with each label, (members, windows, ks, q), and the neighbors."""
+        # The neighbors, (members, windows, k), are slots; -1 where the window has no more.
         most, starts, born = int(self.ks[-1]), self.seen - self.sizes, self.born[: self.n]
         slots = np.full((len(self.masks), len(self.sizes), most), -1, dtype=np.intp)
         for m, found in enumerate(self._dissimilarities(point)):
@@ -214,10 +212,8 @@ class SelfAdjusting(Window):
         """Hook, called with the skill of the members on a row."""
 
     def _punish(self, slots: Slots, wrong: NDArray[np.bool_], y: Labels) -> None:
-        """Charge neighbors for votes that led to errors, and forget those charged with 1.
-
-        Votes for a label that the row has reduce the charge. The shortest window stays complete.
-        """
+        """Charge neighbors for votes that led to errors, and forget those charged with 1."""
+        # Votes for a label that the row has reduce the charge. The shortest window stays complete.
         window = self.best // len(self.ks)
         known = max(int((y != UNKNOWN).sum()), 1)
         for m, at in enumerate(wrong | (y == 1)):
@@ -274,8 +270,6 @@ class MLSAMPkNN(StreamClassifier):
     core_ : object
         The memory; ``core_.sizes`` and ``core_.ks`` are the candidate windows and numbers of
         neighbors.
-    label_names_ : ndarray of shape (q,)
-        The labels seen so far.
 
     Notes
     -----

@@ -14,7 +14,6 @@ from plurilabel.streams._river import Guarded, parts
 from plurilabel.streams._stream_classifier import UNKNOWN, Floats, Labels
 
 LabelSet: TypeAlias = tuple[int, ...]
-
 SPARE = 10  # label sets that are counted, for each one that is learned
 
 
@@ -95,8 +94,6 @@ class StreamPrunedSets(StreamBinaryRelevance):
     ----------
     core_ : object
         ``core_.sets.classes`` has the classes, as tuples of label indices.
-    label_names_ : ndarray of shape (q,)
-        The labels seen so far.
 
     Notes
     -----

@@ -49,8 +49,6 @@ class StreamBinaryRelevance(StreamClassifier):
     ----------
     core_ : object
         ``core_.models`` has the model of each label, in the order of ``label_names_``.
-    label_names_ : ndarray of shape (q,)
-        The labels seen so far.
 
     See Also
     --------

@@ -73,8 +73,6 @@ class NeighborSubspaceEnsemble(MLSAMPkNN):
     core_ : object
         The members, which share one memory: ``core_.masks`` has their features, ``core_.skill``
         their weights, and ``core_.n_drifts`` is the number of drifts found.
-    label_names_ : ndarray of shape (q,)
-        The labels seen so far.
 
     Notes
     -----

@@ -18,9 +18,8 @@ UNIT = 2.0**-53  # largest relative rounding error of one float64 operation
 FEW = 64  # features below which rows are always dense
 MODERATE = 1e140  # below this, no distance overflows
 
-_formula = cache(Formula.of)
-
 Slots = NDArray[np.signedinteger[Any]]
+_formula = cache(Formula.of)
 
 
 class Window:
@@ -104,20 +103,16 @@ class Window:
 
     def _rewrite(self, d: int, mark: int, *, to_sparse: bool) -> None:
         """Rewrite the rows with d columns; the last one still marks rows of zeros."""
-        rows, columns = self.n if to_sparse else self.size, f"{d - mark:,} features"
-        check_size(
-            "the window",
-            f"{rows:,} rows of {columns}",
-            memory=8.0 * rows * d,
-            instead="a smaller window",
-        )
+        rows = self.n if to_sparse else self.size
+        sizes = f"{rows:,} rows of {d - mark:,} features"
+        check_size("the window", sizes, memory=8.0 * rows * d, instead="a smaller window")
         before, points = self.dense(slice(self.n)), np.zeros((rows, d))
         points[: self.n, : self.d_ - mark] = before[:, : self.d_ - mark]
         points[: self.n, d - mark :] = before[:, self.d_ - mark :]
         stored = np.zeros((self.size, 0), dtype=np.intp)
         if to_sparse:
-            sizes = np.count_nonzero(points, axis=1)
-            here = np.arange(max(sizes.max(initial=1), 1)) < sizes[:, None]
+            lengths = np.count_nonzero(points, axis=1)
+            here = np.arange(max(lengths.max(initial=1), 1)) < lengths[:, None]
             stored = np.zeros((self.size, here.shape[1]), dtype=np.intp)
             values = np.zeros(stored.shape)
             stored[: self.n][here] = points.nonzero()[1]
@@ -252,10 +247,8 @@ class NeighborWindow(Window):
         self.ends = np.full(size, -np.inf)  # the last distance of each list
 
     def around(self, point: Floats) -> tuple[Floats, Slots]:
-        """Distances and slots of the rows around a point, ties from old to new.
-
-        They include all rows whose lists the point would enter, and more than a list holds.
-        """
+        """Distances and slots of the rows around a point, ties from old to new."""
+        # They include all rows whose lists the point would enter, and more than a list holds.
         n, most, formula = self.n, self.near.shape[1], self._formula
         if not n:
             return np.zeros(0), np.zeros(0, dtype=np.intp)

@@ -33,9 +33,7 @@ class CountingWindow(NeighborWindow):
 
     _fitted: ClassVar[Declared] = {"counts": numbers(2, "q", None), "cells": numbers("size", "q")}
 
-    def __init__(
-        self, size: int, metric: str, k: int, s: float, rng: np.random.Generator | None
-    ) -> None:
+    def __init__(self, size: int, metric: str, k: int, s: float, rng: np.random.Generator | None):
         super().__init__(size, metric, k)
         self.s, self.rng = s, rng  # no rng for a sliding window
         self.counts = np.zeros((2, 0, k + 1), dtype=np.int64)
@@ -132,8 +130,6 @@ class WindowMLkNN(StreamClassifier):
         Numbers of the rows in the window, ascending, counting only rows with a known label.
     core_ : object
         The window.
-    label_names_ : ndarray of shape (q,)
-        The labels seen so far.
 
     Notes
     -----
