@@ -102,11 +102,12 @@ def test_shrinking_adds_positives_of_a_mean_label(problem, shrink, name):
         if p in (0, len(Y)):
             assert found.cuts_[j] == (-np.inf if p else np.inf)
             continue
-        # of the cuts with the same prediction, the lowest, or that of the mean label
-        same = [
-            cut for cut in (pool.at, *every_cut(f)) if ((f > cut) == (f > found.cuts_[j])).all()
-        ]
-        reached = value(j, same[0])
+        # cuts with the same prediction differ in the counts of the mean label only
+        reached = max(
+            value(j, cut)
+            for cut in (pool.at, *every_cut(f))
+            if ((f > cut) == (f > found.cuts_[j])).all()
+        )
         for cut in (*every_cut(f), pool.at):
             assert reached >= value(j, cut) - 1e-9
         own = MEASURES[name](counts(Y[:, j], f > found.cuts_[j]))

@@ -169,7 +169,7 @@ def average_precision(Y_true: ArrayLike, scores: ArrayLike) -> float:
 
 @measure("scores", lambda r: (r.early / np.maximum(r.size, 1), r.labelled), title="R-precision")
 def r_precision(Y_true: ArrayLike, scores: ArrayLike) -> float:
-    """Mean precision of the first |Y| labels, as many as are relevant; 1 is best.
+    """Mean precision of the first ``|Y|`` labels, as many as are relevant; 1 is best.
 
     There precision and recall are equal. In a tie the irrelevant labels come first; trec_eval,
     otherwise equal, orders ties by name. An instance without relevant labels is left out. NaN if
@@ -253,9 +253,9 @@ def recall_at_k(Y_true: ArrayLike, scores: ArrayLike, k: int = 5) -> float:
 def r_precision_at_k(Y_true: ArrayLike, scores: ArrayLike, k: int = 5) -> float:
     """Mean share of the hits that the first k labels could have; 1 is best.
 
-    The divisor is min(k, |Y|), so that, unlike :func:`precision_at_k`, an instance with fewer than
-    k relevant labels can reach 1 (RP@k of Chalkidis et al., 2019). An instance without relevant
-    labels is left out. NaN if no instance has a relevant label.
+    The divisor is ``min(k, |Y|)``, so that, unlike :func:`precision_at_k`, an instance with fewer
+    than k relevant labels can reach 1 (RP@k of Chalkidis et al., 2019). An instance without
+    relevant labels is left out. NaN if no instance has a relevant label.
 
     Parameters
     ----------

@@ -432,7 +432,7 @@ class Model:
 
     @property
     def kinds(self) -> dict[str, str]:
-        """Kinds of the columns, by name: numbers, categories, dates or text."""
+        """The kind of each column (numbers, categories, dates or text), by name."""
         if self.encoder is not None:
             return dict(self.encoder.kinds_)
         return dict.fromkeys(map(str, self.feature_names), "numbers")

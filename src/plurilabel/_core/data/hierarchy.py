@@ -123,7 +123,7 @@ class Hierarchy:
 
     @cached_property
     def levels(self) -> list[NDArray[np.intp]]:
-        """The edges by the depth of the child: all edges above a level come before it."""
+        """The edges in groups, ordered by the depth of the child."""
         level = self.depth[self.edges[:, 0]]
         return [self.edges[level == d] for d in range(1, level.max(initial=0) + 1)]
 
