@@ -52,8 +52,7 @@ class BagClassifier(MultiLabelClassifier):
     """Base class of learners of bags.
 
     X is a :class:`Bags`, or anything that makes one: a list of matrices or an array of shape
-    (n, m, d). The rows of a matrix (n, d) are bags of one instance. The hooks of a learner get
-    :class:`Bags`.
+    (n, m, d). The rows of a matrix (n, d) are bags of one instance. Hooks get :class:`Bags`.
     """
 
     def _validate_X(self, X: Any, *, reset: bool) -> Bags:

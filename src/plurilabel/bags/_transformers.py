@@ -65,8 +65,8 @@ class BagsToRows(AllOrNothing, TransformerMixin, BaseEstimator):
     -----
     Rows are CSR if the instances are and ``kinds`` are only "mean" and "extremes", else dense.
     The embedding is that of MILES with typical instances instead of all training instances. Its
-    centers come from scikit-learn's k-means, which may break ties differently for sparse and
-    dense instances.
+    centers come from scikit-learn's k-means, which may break ties differently for
+    sparse instances.
 
     References
     ----------

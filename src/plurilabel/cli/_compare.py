@@ -59,9 +59,7 @@ TO_COMPARE = ("repeats", "out", "n_jobs", "time_limit", "random_state", "retry",
     "--out", type=click.Path(file_okay=False, path_type=Path), default=Path("out"),
     help="Folder for the results; finished ones are not run again.",
 )  # fmt: skip
-@click.option(
-    "--jobs", "n_jobs", type=int, default=1, help="Number of processes; -1 for all cores."
-)
+@click.option("--jobs", "n_jobs", type=int, default=1, help="Number of processes; -1: all cores.")
 @click.option(
     "--time-limit", type=click.FloatRange(0, min_open=True), metavar="SECONDS",
     help="Limit for each learner and split.",

@@ -106,7 +106,7 @@ def data_options(command: Decorated) -> Decorated:
             "identifiers.",
         ),
         list_option(
-            "--drop", metavar="COLUMNS", help="Columns to leave out, such as identifiers."
+            "--drop", metavar="COLUMNS", help="Columns to ignore, such as identifiers."
         ),
         click.option(
             "--time", metavar="COLUMN",
@@ -123,7 +123,7 @@ def data_options(command: Decorated) -> Decorated:
             help="Columns to treat as categories, such as codes written as numbers.",
         ),
         list_option(
-            "--text", metavar="COLUMNS", help="Columns to treat as text, if not detected."
+            "--text", metavar="COLUMNS", help="Columns to read as text, if not detected."
         ),
         empty_labels_option,
         soft_option,
@@ -150,9 +150,7 @@ def find(data: str, *, encode: bool = True, **options: Any) -> Dataset:
     return io.read(data, **given, **({} if encode or not is_table(data) else {"encode": False}))
 
 
-def reader_options(
-    data: str, *others: str, labels: Names = None, **options: Any
-) -> dict[str, Any]:
+def reader_options(data: str, *more: str, labels: Names = None, **options: Any) -> dict[str, Any]:
     """The given values of :func:`data_options`, as :func:`plurilabel.io.read` takes them."""
     given: dict[str, Any] = {
         name: names_in(value) if name in LISTS else value
@@ -169,7 +167,7 @@ def reader_options(
             )
         return given
     columns = label_option(labels)
-    for other in others:
+    for other in more:
         if is_standard(other) or not is_table(other):
             raise UsageError(f"several files must be tables, got {other}")
     if is_table(data):
@@ -290,9 +288,7 @@ def table_labels(data: str, labels: Names) -> str | list[str]:
     columns = label_option(labels)
     if columns is None or isinstance(columns, int):
         got = "" if columns is None else f"; got the number {columns}"
-        raise UsageError(
-            f"--labels must name the label columns of {data}, or its column of tags{got}"
-        )
+        raise UsageError(f"--labels must name the label columns of {data} or its tag column{got}")
     return columns
 
 

@@ -34,9 +34,7 @@ LEARNERS = {
 
 
 @click.command()
-@click.option(
-    "--out", type=click.Path(path_type=Path), default=Path("out"), help="Folder for the results."
-)
+@click.option("--out", type=click.Path(path_type=Path), default="out", help="Folder for results.")
 @click.option(
     "--serve", "serves", is_flag=True,
     help="Instead, open the page of a model, to view, explain and correct its predictions.",

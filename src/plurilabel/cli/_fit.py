@@ -155,9 +155,7 @@ def fit(
     help='A learner with lists of candidates, such as "MLkNN(n_neighbors=[5, 7, 9])".',
 )  # fmt: skip
 @click.option("--measure", default="f1", metavar="NAME", help="The measure to optimize.")
-@click.option(
-    "--cv", type=click.IntRange(2), default=5, metavar="FOLDS", help="Number of stratified folds."
-)
+@click.option("--cv", type=click.IntRange(2), default=5, metavar="FOLDS", help="Stratified folds.")
 @click.option("--jobs", type=int, default=1, help="Number of parallel fits; -1 for all cores.")
 @training_command
 def tune(run: Run, learner: str, measure: str, cv: int, jobs: int) -> None:

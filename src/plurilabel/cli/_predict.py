@@ -172,9 +172,7 @@ class Answers:
         from plurilabel._core.scores import score_method
 
         if scores and top is None and len(model.label_names) > MOST_COLUMNS:
-            raise ui.UsageError(
-                f"--scores would add {len(model.label_names):,} columns; add --top K"
-            )
+            raise ui.UsageError(f"--scores adds {len(model.label_names):,} columns; add --top K")
         self.model, self.scores, self.lists = model, scores, kind in ("parquet", "jsonl")
         self.digits = digits or (None if self.lists else DIGITS)
         self.names = np.array(model.label_names, dtype=object)
@@ -237,9 +235,7 @@ class Answers:
             return columns
         columns = {self.column: [self._cell(labels) for labels in self.model.label_sets(X)]}
         if self.scores:
-            columns |= {
-                f"score_{name}": self._rounded(S[:, j]) for j, name in enumerate(self.names)
-            }
+            columns |= {f"score_{tag}": self._rounded(S[:, j]) for j, tag in enumerate(self.names)}
         return columns
 
     def _rounded(self, scores: Any) -> list[float]:
@@ -251,6 +247,4 @@ class Answers:
         """Tags or scores of a cell: a list, or text with separators."""
         if self.lists:
             return list(values)
-        return self.sep.join(
-            value if isinstance(value, str) else repr(float(value)) for value in values
-        )
+        return self.sep.join(v if isinstance(v, str) else repr(float(v)) for v in values)

@@ -64,17 +64,13 @@ TO_RUN = ("window", "fading", "every", "delay", "max_rows", "checkpoint", "out",
     "--out", type=click.Path(file_okay=False, path_type=Path), default=Path("stream"),
     help="Folder for the results; an interrupted run continues there.",
 )  # fmt: skip
-@click.option(
-    "--checkpoint", type=click.IntRange(1), default=10_000, help="Rows between two checkpoints."
-)
+@click.option("--checkpoint", type=click.IntRange(1), default=10_000, help="Rows per checkpoint.")
 @click.option("--fresh", is_flag=True, help="Start again and replace the results.")
 @click.option("--report/--no-report", default=True, help="Write the report.")
 @click.option("--json", "as_json", is_flag=True, help="Print the results as JSON.")
 @data_options
 @click.option("--format", "kind", type=click.Choice(["csv", "jsonl"]), help="Of standard input.")
-@click.option(
-    "--drift", metavar="KIND", help="Kind of drift of a generated stream; sudden by default."
-)
+@click.option("--drift", metavar="KIND", help="Drift of a generated stream; sudden by default.")
 @click.option("--seed", type=click.IntRange(0), default=0, help="Seed of a generated stream.")
 @click.pass_context
 def stream(
@@ -120,9 +116,7 @@ def stream(
         )
     except KeyboardInterrupt:
         out = passed["out"]
-        ui.echo(
-            f"Stopped. The same command continues from the last checkpoint in {out}.", err=True
-        )
+        ui.echo(f"Stopped. The same command resumes from the last checkpoint in {out}.", err=True)
         ctx.exit(130)
     except TypeError as error:
         raise ui.UsageError(f"--learners: {error}") from None

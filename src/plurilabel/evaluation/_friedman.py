@@ -136,8 +136,7 @@ def friedman(
     Notes
     -----
     ``scipy.stats.friedmanchisquare`` computes the same chi2 with ``correct_ties``. It needs at
-    least three learners, gives NaN if all values are tied, and has neither F nor the exact
-    p-value.
+    least 3 learners, gives NaN if all values are tied, and has neither F nor the exact p-value.
 
     References
     ----------

@@ -30,8 +30,8 @@ from plurilabel.graded._measures import check_distributions, intersection_simila
 class DistributionLearner(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
     """Base class of learners of label distributions. Subclasses write two hooks.
 
-    The degree of a label is the extent to which it describes an instance; degrees are non-negative
-    and sum to one.
+    The degree of a label is how far it describes an instance; degrees are non-negative and sum
+    to one.
 
     ``_fit(X, D)``
         X is float64 or float32, dense or CSR; D is float64 of shape (n, q).

@@ -197,8 +197,7 @@ def chebyshev_distance(D_true: ArrayLike, D_pred: ArrayLike) -> float:
 
     References
     ----------
-    X. Geng. Label distribution learning. IEEE TKDE 28(7), 2016; the six measures are in its
-    table 1.
+    X. Geng. Label distribution learning. IEEE TKDE 28(7), 2016, table 1.
 
     Examples
     --------

@@ -29,8 +29,7 @@ class CooccurrenceDisplay(Display):
     Attributes
     ----------
     share_ : array of shape (labels shown, labels shown)
-        In row a and column b, the share of the instances with label a that have label b. NaN on
-        the diagonal.
+        Row a, column b: the share of instances with a that have b. NaN on the diagonal.
     ax_, figure_ : matplotlib Axes and Figure
 
     Examples

@@ -62,9 +62,7 @@ def read(
     if format.read is not None:
         return format.read(path, **({} if format.has_labels else {"labels": labels}), **options)
     if labels is None:
-        raise ValueError(
-            f"labels must name the label columns of {name}, or its one column of tags"
-        )
+        raise ValueError(f"labels must name the label columns of {name} or its tag column")
     if isinstance(labels, int):
         raise ValueError(f"labels must name columns of {name}, got the number {labels}")
     return read_table(path, labels=labels, **options)

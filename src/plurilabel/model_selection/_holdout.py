@@ -73,8 +73,7 @@ def stratified_split(
 ) -> list[Any]:
     """Split arrays into two or more parts with evenly distributed labels.
 
-    The multi-label counterpart of :func:`sklearn.model_selection.train_test_split`, with results
-    in the same order.
+    Like :func:`sklearn.model_selection.train_test_split`, with results in the same order.
 
     Parameters
     ----------

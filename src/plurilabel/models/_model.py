@@ -225,9 +225,8 @@ class Model:
         list
             One explanation per row, with the label names of the model; they can be printed.
         """
-        return self.explanations(
-            self._read(rows).X, feature_names=feature_names, reference=reference
-        )
+        X = self._read(rows).X
+        return self.explanations(X, feature_names=feature_names, reference=reference)
 
     def explanations(self, X: Any, **options: Any) -> list[Any]:
         """Explain rows from :meth:`read`, with the options of :meth:`explain`."""

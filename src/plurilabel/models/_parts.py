@@ -112,9 +112,7 @@ def load_parts(folder: str | os.PathLike[str]) -> DaskLazyClassifier:
         except (OSError, ValueError, EOFError, KeyError, BadZipFile) as error:
             raise ModelFileError(f"{place / name} cannot be read: {error}") from None
         if shape != (size, width):
-            raise ModelFileError(
-                f"{place / name} must be an array of shape {(size, width)}, got {shape}"
-            )
+            raise ModelFileError(f"{place / name} must have shape {(size, width)}, got {shape}")
     read = dask.delayed(_read)
     blocks = RowBlocks([read(os.fspath(place / name)) for name in names], sizes, width)
     try:

@@ -121,9 +121,7 @@ def guarantee(
 
 def _checked(model: Any) -> Model:
     if not isinstance(model, Model):
-        raise TypeError(
-            f"model must be a Model, got {type(model).__name__}; use Model.of(estimator)"
-        )
+        raise TypeError(f"model must be a Model, got {type(model).__name__}; use Model.of")
     return model
 
 

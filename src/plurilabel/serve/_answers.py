@@ -93,9 +93,7 @@ def explained(
                 "score": finite(scores[j]),
                 "base": finite(why.base[j]),
                 "adds_up_to": str(why.scales[j]),
-                "parts": [
-                    {"part": name, "adds": finite(value)} for name, value in why.top(j, top)
-                ],
+                "parts": [{"part": name, "adds": finite(adds)} for name, adds in why.top(j, top)],
                 **(_marks(markers, j) if place < MARKED_LABELS else {}),
             }
             for place, j in enumerate(order)

@@ -347,9 +347,8 @@ class Service:
             for i, why in enumerate(found)
         ]  # fmt: skip
         if self.training.how == "exact" and found and hasattr(found[0], "neighbors"):
-            for one, why, shared in zip(
-                explained, found, answers.shared_features(now, read.X, found)
-            ):
+            shares = answers.shared_features(now, read.X, found)
+            for one, why, shared in zip(explained, found, shares):
                 rows_near = now.rows[why.neighbors].tolist()
                 one["neighbors"] = [
                     {**self.row_card(row), "distance": finite(distance), "shares": names}
@@ -431,9 +430,7 @@ class Service:
             rows = ledger.rows()
         features = [self.features_of(row) for row in rows]
         if None in features:
-            problem = (
-                "the original training rows are not available: start the service with the data"
-            )
+            problem = "the training rows are not available: start the service with the data"
             raise BadInput(problem, status=409)
         labels = [self.labels_of(row) for row in rows]
         return answers.exported(self.model, list(self.reader.kinds), features, labels, format)

@@ -67,9 +67,8 @@ class Store:
 
     Entries are on disk when :meth:`append` returns: the file is in WAL mode and synchronized at
     every commit. Only one process at a time can open it; nothing is appended to a file that was
-    removed, replaced or changed meanwhile. ``about`` identifies the model that the log belongs
-    to; a file of another model is rejected. All entries are kept in memory, and have at most
-    ``most`` bytes.
+    removed, replaced or changed meanwhile. ``about`` identifies the model; a
+    file of another model is rejected. All entries are kept in memory, with at most ``most`` bytes.
     """
 
     def __init__(

@@ -154,8 +154,7 @@ class LabelStudio:
     def webhook(self, request: Any) -> dict[str, Any]:
         """Respond to ``POST /webhook``: learn created, updated and deleted annotations.
 
-        An annotation that is deleted, or updated to be skipped, is unlearned. Other events change
-        nothing.
+        An annotation that is deleted or then skipped is unlearned. Other events change nothing.
         """
         event = _object(request, "the request")
         action = event.get("action")
@@ -297,9 +296,7 @@ def _labels(annotation: Mapping[str, Any], tagging: Tagging, names: Any) -> list
 def _task_of(annotation: Mapping[str, Any], event: Mapping[str, Any]) -> Any:
     """The task of an annotation; None if the event does not contain it."""
     tasks, number = _listed(event, "tasks", "task"), annotation.get("task")
-    return next(
-        (task for task in tasks if type(number) is not int or task.get("id") == number), None
-    )
+    return next((t for t in tasks if type(number) is not int or t.get("id") == number), None)
 
 
 def _listed(

@@ -149,8 +149,7 @@ class MLSMOTE(Resampler):
     Parameters
     ----------
     n_neighbors : int, default=5
-        All rows with the label are neighbours if there are fewer; a label of a single row is left
-        alone.
+        All rows with the label are neighbours if there are fewer; labels of one row are kept.
     random_state : int, RandomState instance or None, default=None
 
     Notes

@@ -51,8 +51,7 @@ class ThresholdClassifier(DelegatedScores, OutOfFoldWrapper):
     strategy_ : strategy
         The fitted strategy, with the learned cuts.
     classes_, label_names_, n_labels_
-        As for all learners; ``n_features_in_`` and ``feature_names_in_`` if ``estimator_`` has
-        them.
+        As for all learners; ``n_features_in_``, ``feature_names_in_`` if ``estimator_`` has them.
 
     Notes
     -----

@@ -83,8 +83,7 @@ def compare(
     repeats : int, default=1
         Number of repetitions, each with other folds and seeds.
     measures : sequence of str, optional
-        Names of measures; by default all that need no parameter, and the @k measures for k = 1, 3
-        and 5.
+        Names of measures; by default those without parameters and the @k measures for k = 1, 3, 5.
     out : path, optional
         Folder for ``plan.json`` and ``cells/``, used by one process at a time; by default results
         are kept in memory only. Needs filelock (``pip install 'plurilabel[compare]'``).

@@ -1,8 +1,8 @@
 """Units of work: learners on one split, run in a worker process or in this one.
 
 A worker is a plain ``python`` process: nothing is forked, and nothing is imported from the
-parent's script. It receives units and sends cells as pickles, and ends, with all its children,
-when its input does.
+parent's script. It gets units, sends cells as pickles, and with its children ends when its
+input does.
 """
 
 from __future__ import annotations

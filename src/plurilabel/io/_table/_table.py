@@ -455,14 +455,12 @@ def write_table(
             write(pandas.concat([X, label_frame(rows)], axis=1))
 
 
-def _label_frames(
-    dataset: Dataset, tags: str | None, tag_sep: str | None
-) -> Callable[[slice], Any]:
+def _label_frames(data: Dataset, tags: str | None, tag_sep: str | None) -> Callable[[slice], Any]:
     """A function from rows to a data frame of label columns, or of a column of tags."""
     pandas = table_module("pandas")
-    filled, unknown = known_part(dataset.Y)
+    filled, unknown = known_part(data.Y)
     Y = soft_or_hard(filled, name="dataset.Y")
-    names = np.array(dataset.label_names, dtype=object)
+    names = np.array(data.label_names, dtype=object)
     if unknown is not None and tags is not None:
         raise ValueError("a column of tags cannot represent unknown labels: leave out tags")
 

@@ -43,8 +43,7 @@ max_leaf_nodes, min_impurity_decrease, random_state :
     estimator_ : sklearn.tree.DecisionTreeClassifier or DecisionTreeRegressor
         The tree, for ``sklearn.tree.plot_tree`` and similar functions.
     feature_importances_ : ndarray of shape (d,)
-        Share of each feature in the decrease of impurity. This and the next two are computed on
-        access.
+        Share of each feature in the decrease of impurity; as the next two, computed on access.
     label_importances_ : ndarray of shape (q,)
         Share of each label in the decrease of impurity.
     label_feature_importances_ : ndarray of shape (q, d)

@@ -67,8 +67,7 @@ class INSDIF(ScoringClassifier):
 
     Labels that all or no training instances have get the constant score 1 or -1.
 
-    Scaling all features by the same number changes nothing; features of different units should be
-    standardised.
+    Scaling all features by one number changes nothing; standardise features of different units.
 
     References
     ----------

@@ -82,8 +82,7 @@ class RankSVM(WeightedFit, ScoringClassifier):
     objective_ : float
         The value of the objective above.
     dual_gap_ : float
-        An upper bound on the relative distance of the objective from its minimum, certified by a
-        dual feasible point.
+        Upper bound on the relative distance of the objective from its minimum, by a dual point.
     n_iter_ : int
         Number of steps of the solver.
     label_names_ : ndarray of shape (q,)

@@ -50,8 +50,7 @@ class AdaBoostMH(AdaBoost):
     validation_fraction : float, default=None
         Fraction of the training set to hold out for early stopping; None disables it.
     n_iter_no_change : int, default=10
-        With ``validation_fraction``: stop after this many rounds without a better held-out
-        measure.
+        With ``validation_fraction``: stop after this many rounds without a better measure.
     scoring : str, default=None
         With ``validation_fraction``: the held-out measure, by its name in
         :func:`~plurilabel.metrics.get_measure`. None is "hamming_loss".
@@ -72,8 +71,7 @@ class AdaBoostMH(AdaBoost):
     feature_importances_ : ndarray of shape (d,)
         Share of each feature in the decrease of the logarithm of the bound.
     n_estimators_ : int
-        Number of rules kept; fewer than ``n_estimators`` after early stopping, or if no further
-        rule helps.
+        Number of rules kept; fewer than ``n_estimators`` after early stopping or if none helps.
     slope_ : float
         ``predict_proba`` is the logistic function of ``slope_`` times ``decision_function``.
     validation_scores_ : ndarray

@@ -63,8 +63,7 @@ class MLGradientBoosting(WeightedFit, ProbabilisticClassifier, ScoringClassifier
     max_bins : int, default=32
         Maximum number of bins per feature.
     min_leaf_weight : float, default=0
-        Minimum weight of the training instances in a leaf; without ``sample_weight``, their
-        number.
+        Minimum weight of training instances in a leaf; without ``sample_weight``, their number.
     l2_regularization : float, default=1
         Added to the sums of second derivatives.
     subsample : float, default=1

@@ -22,8 +22,7 @@ class PMM2(PMM1):
         phi(Y) = sum_{l in Y} sum_{m in Y} (gamma_lm theta_l + gamma_ml theta_m) / |Y|^2
 
     where gamma_lm + gamma_ml = 1. With gamma = 1/2 everywhere this is PMM1. theta and gamma
-    maximise the likelihood under Dirichlet priors, by EM; the optimum that is reached may depend
-    on the start.
+    maximise the likelihood under Dirichlet priors, by EM; the optimum may depend on the start.
 
     Parameters
     ----------
