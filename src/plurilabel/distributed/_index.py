@@ -138,10 +138,6 @@ class DaskIndex(AllOrNothing, BaseEstimator):
             With dense or CSR chunks. If chunk sizes are unknown, X is read once to count the rows,
             with a warning.
         y : ignored
-
-        Returns
-        -------
-        self
         """
         validate_parameter_constraints(
             self._parameter_constraints, self.get_params(deep=False), type(self).__name__

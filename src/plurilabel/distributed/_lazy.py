@@ -103,10 +103,6 @@ class DaskLazyClassifier(AllOrNothing, BaseEstimator):
         ----------
         X : Dask array or data frame of shape (n, d), or any matrix
         y : Dask array of shape (n, q) with dense or CSR chunks, or labels as in ``MLkNN.fit``
-
-        Returns
-        -------
-        self
         """
         validate_parameter_constraints(
             self._parameter_constraints, self.get_params(deep=False), type(self).__name__

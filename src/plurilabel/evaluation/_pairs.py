@@ -75,10 +75,6 @@ def nemenyi(
         As in :func:`friedman`.
     alpha : float, default=0.05
 
-    Returns
-    -------
-    Nemenyi
-
     Examples
     --------
     >>> from plurilabel.evaluation import nemenyi
@@ -187,10 +183,6 @@ def holm(
     control : int or str, optional
         Index or name of a learner to compare all others with, chosen before looking at the
         results; by default all pairs are compared.
-
-    Returns
-    -------
-    Comparisons
 
     References
     ----------
@@ -374,10 +366,6 @@ def corrected_resampled_t(
     test_to_train : float
         Number of test instances divided by the number of training instances: 1 / (k - 1) in
         k-fold cross-validation.
-
-    Returns
-    -------
-    ResampledT
 
     References
     ----------

@@ -31,10 +31,6 @@ def read(
     **options
         Passed to the reader.
 
-    Returns
-    -------
-    Dataset
-
     See Also
     --------
     read_arff, read_table, read_libsvm, read_xmc : The readers of each format.

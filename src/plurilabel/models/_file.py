@@ -164,10 +164,6 @@ def load_model(path: str | os.PathLike[str], *, mmap_mode: Literal["r"] | None =
         must not be compressed, and nothing may write to it while the model is in use; ``save``
         does not, but replaces it.
 
-    Returns
-    -------
-    Model
-
     Raises
     ------
     ModelFileError

@@ -410,10 +410,6 @@ class Model:
             Whether labels may be probabilities, as for :func:`plurilabel.io.read_table`.
         sheet : str, default=None
             Name of the sheet of an Excel file.
-
-        Returns
-        -------
-        ModelRows
         """
         options = {"sep": sep, "empty_labels": empty_labels, "soft": soft, "sheet": sheet}
         return read_rows(self, source, with_labels=with_labels, embeddings=embeddings, **options)

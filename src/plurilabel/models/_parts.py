@@ -93,10 +93,6 @@ def load_parts(folder: str | os.PathLike[str]) -> DaskLazyClassifier:
     folder : str or path
         Must be visible to all workers.
 
-    Returns
-    -------
-    DaskLazyClassifier
-
     Raises
     ------
     ModelFileError

@@ -36,10 +36,6 @@ def calibrate(model: Model, rows: Any, *, method: str = "sigmoid") -> Model:
     method : {"sigmoid", "beta", "temperature", "isotonic", "auto"}, default="sigmoid"
         As in :class:`~plurilabel.CalibratedClassifier`.
 
-    Returns
-    -------
-    Model
-
     Examples
     --------
     >>> from plurilabel import MLkNN, datasets
@@ -84,10 +80,6 @@ def guarantee(
     delta : float, default=None
         Probability that the risk is larger. By default 0.1 for "discoveries", while the first
         three control only the mean risk. Not for "labels".
-
-    Returns
-    -------
-    Model
 
     Examples
     --------

@@ -133,10 +133,6 @@ def load_model(uri: str | os.PathLike[str]) -> Model:
     ----------
     uri : str or path
         A folder, or a model URI of MLflow: ``runs:/...``, ``models:/...``.
-
-    Returns
-    -------
-    Model
     """
     folder = Path(uri)
     if not folder.is_dir():

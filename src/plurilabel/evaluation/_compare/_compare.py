@@ -113,10 +113,6 @@ def compare(
     words : transformer, default=None
         Turns a column of text into features, see :class:`~plurilabel.TableEncoder`.
 
-    Returns
-    -------
-    Results
-
     Notes
     -----
     Each learner uses one BLAS and OpenMP thread, so that results do not depend on ``n_jobs`` and

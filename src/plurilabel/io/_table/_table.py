@@ -352,10 +352,6 @@ def read_further(
     sep, tag_sep, embeddings, empty_labels, soft, sheet : optional
         As for :func:`read_table`.
 
-    Returns
-    -------
-    FurtherRows
-
     Examples
     --------
     >>> import pandas as pd
