@@ -287,7 +287,7 @@ def test_scores_have_six_digits_unless_asked(run, shop_model, shop):
     ("arguments", "message"),
     [
         (["fti"], "No such command 'fti'; did you mean 'fit'?"),
-        (["xyz"], "No such command 'xyz'; choose from describe, embed, fit, predict"),
+        (["xyz"], "No such command 'xyz'; choose from describe, embed, fuse, fit, predict"),
         (["fit", "digits", "--lables", "x"], "--labels"),
         (["fit", "digits", "--learner", "MLknn", "-o", "m.skops"], "did you mean MLkNN?"),
         (["fit", "digits", "--learner", "MLkNN(n_neighbor=3)", "-o", "m.skops"],

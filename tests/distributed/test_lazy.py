@@ -72,7 +72,7 @@ def test_errors():
     with pytest.raises(ValueError, match="the columns of fit, in their order"):
         named.predict(frame[list("bacdef")])
     learner = DaskLazyClassifier(MLkNN(3)).fit(X, Y)
-    with pytest.raises(ValueError, match="3 features, but DaskLazyClassifier was fitted on 6"):
+    with pytest.raises(ValueError, match="3 features, but the learner has 6"):
         learner.predict(da.from_array(X[:, :3]))
 
 

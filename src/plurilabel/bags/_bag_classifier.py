@@ -42,8 +42,7 @@ def validated_bags(estimator: Any, X: Any, *, reset: bool) -> Bags | None:
     names, given = getattr(estimator, "feature_names_in_", None), bags.feature_names
     if names is not None and given is not None and list(names) != list(given):
         raise ValueError(
-            "X must have the feature names of fit, in the same order: "
-            f"{', '.join(names)}, got {', '.join(given)}"
+            f"X must have the columns of fit, in order: {', '.join(names)}, got {', '.join(given)}"
         )
     return bags
 

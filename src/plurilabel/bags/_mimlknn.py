@@ -108,10 +108,7 @@ class MIMLkNN(BagClassifier, ScoringClassifier):
         n, r, c = len(X), self.n_neighbors, self.n_citers
         for name, k in (("n_neighbors", r), ("n_citers", c)):
             if k >= n:
-                raise ValueError(
-                    f"{name} must be smaller than the number of training bags, "
-                    f"n_samples = {n}, got {k}"
-                )
+                raise ValueError(f"{name} must be smaller than n_samples = {n}, got {k}")
         self.n_neighbors_, self.distance_ = r, self.distance
         self.bags_, self.Y_ = deepcopy(X), sparse.csr_array(Y, dtype=np.float64)
         nearest = np.empty((n, max(r, c)), dtype=np.intp)

@@ -112,8 +112,7 @@ class MIMLNN(BagClassifier, ScoringClassifier):
             self.coef_ = W / unit
         if not np.isfinite(self.coef_).all():
             raise ValueError(
-                f"X must hold bags that are farther apart, got a mean distance of {unit:g}: scale "
-                "the features first"
+                f"X must hold bags farther apart, got mean distance {unit:g}: scale the features"
             )
 
     def _scores(self, X: Bags) -> NDArray[np.float64]:

@@ -61,9 +61,8 @@ TO_COMPARE = ("repeats", "out", "n_jobs", "time_limit", "random_state", "retry",
 )  # fmt: skip
 @click.option("--jobs", "n_jobs", type=int, default=1, help="Number of processes; -1: all cores.")
 @click.option(
-    "--time-limit", type=click.FloatRange(0, min_open=True), metavar="SECONDS",
-    help="Limit for each learner and split.",
-)  # fmt: skip
+    "--time-limit", type=ui.POSITIVE, metavar="SECONDS", help="Limit per learner and split."
+)
 @ui.seed_option
 @click.option("--retry", is_flag=True, help="Repeat runs that failed.")
 @click.option("--fresh", is_flag=True, help="Repeat all runs and replace the results.")

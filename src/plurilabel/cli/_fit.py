@@ -58,7 +58,7 @@ def training_command(function: Any) -> Any:
             help="Write a page on the held-out rows: measures, labels, curves and worst rows.",
         ),
         click.option(
-            "--time-limit", type=click.FloatRange(0, min_open=True), metavar="SECONDS",
+            "--time-limit", type=ui.POSITIVE, metavar="SECONDS",
             help="Try no further learner or candidate when most of this time is used up, and skip "
             "the final refit if there is no time left for it. Fits are not interrupted.",
         ),
@@ -69,10 +69,7 @@ def training_command(function: Any) -> Any:
         ),
         ui.force_option,
         ui.seed_option,
-        click.option(
-            "--refit/--no-refit", default=True,
-            help="Refit the model on all rows after the evaluation.",
-        ),
+        click.option("--refit/--no-refit", default=True, help="Refit on all rows in the end."),
         click.option(
             "--holdout", type=click.FloatRange(0, 0.9), metavar="SHARE",
             help="Share of the rows to evaluate the model on; 0 for none. By default the "
@@ -174,8 +171,7 @@ def tune(run: Run, learner: str, measure: str, cv: int, jobs: int) -> None:
     search = read_learner(learner, measure=measure, cv=cv)
     if not hasattr(search, "param_grid"):
         raise ui.UsageError(
-            "--learner has no list of candidates, such as MLkNN(n_neighbors=[5, 7, 9]); use "
-            "`plurilabel fit` to train a single one"
+            "--learner needs a list of candidates, such as MLkNN(n_neighbors=[5, 7, 9])"
         )
     run.steps.without = ["plan"]
     model = run.train(learner=search.set_params(n_jobs=jobs))

@@ -146,12 +146,11 @@ def file_option(*names: str, help: str, **options: Any) -> Any:
     return click.option(*names, type=click.Path(path_type=Path), help=help, **options)
 
 
+POSITIVE = click.FloatRange(0, min_open=True)
+FRACTION = click.FloatRange(0, 1, min_open=True, max_open=True)
+
 seed_option = click.option(
-    "--seed",
-    "random_state",
-    type=click.IntRange(0),
-    default=0,
-    help="Seed of splits and learners.",
+    "--seed", "random_state", type=click.IntRange(0), default=0, help="Seed for random numbers."
 )
 
 

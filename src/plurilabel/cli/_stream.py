@@ -53,10 +53,7 @@ TO_RUN = ("window", "fading", "every", "delay", "max_rows", "checkpoint", "out",
 )  # fmt: skip
 @click.option("--measures", metavar="NAMES", help="Measures separated by commas; by default all.")
 @click.option("--window", type=click.IntRange(1), default=1000, help="Rows of windowed measures.")
-@click.option(
-    "--fading", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.995,
-    help="Factor of fading measures.",
-)  # fmt: skip
+@click.option("--fading", type=ui.FRACTION, default=0.995, help="Factor of fading measures.")
 @click.option("--every", type=click.IntRange(1), default=100, help="Rows between two readings.")
 @click.option("--delay", type=click.IntRange(0), default=0, help="Rows until labels arrive.")
 @click.option("--rows", "max_rows", type=click.IntRange(1), help="Maximum number of rows to read.")

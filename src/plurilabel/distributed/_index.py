@@ -178,8 +178,7 @@ class DaskIndex(AllOrNothing, BaseEstimator):
         queries = self.blocks_ if X is None else blocks_of(X, self.rows)
         if queries.shape[1] != self.n_features_in_:
             raise ValueError(
-                f"X has {queries.shape[1]} features, but DaskIndex was fitted on "
-                f"{self.n_features_in_}"
+                f"X has {queries.shape[1]} features, but DaskIndex has {self.n_features_in_}"
             )
         if X is None:
             found, sizes = self._among_themselves(k)

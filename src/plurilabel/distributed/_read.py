@@ -135,8 +135,7 @@ def _kind(path: str) -> str:
     kind = "zarr" if path.rstrip("/").endswith(".zarr") else file_format(path)
     if kind not in FORMATS:
         raise ValueError(
-            f"{path} cannot be read in blocks: expected a name that ends in one of "
-            f"{', '.join(FORMATS.values())}"
+            f"{path} cannot be read in blocks: its name must end in {', '.join(FORMATS.values())}"
         )
     return str(kind)
 

@@ -224,8 +224,7 @@ def check_values(
     table = np.asarray(values, dtype=np.float64)
     if table.ndim != 2 or table.shape[0] < 1 or table.shape[1] < 2:
         raise ValueError(
-            "values must have shape (datasets, learners) with at least one dataset and two "
-            f"learners, got shape {table.shape}"
+            f"values must be (datasets, learners), at least (1, 2), got shape {table.shape}"
         )
     k = table.shape[1]
     known = tuple(map(str, names)) if names is not None else tuple(f"learner{j}" for j in range(k))
@@ -235,8 +234,7 @@ def check_values(
     if missing == "error" and absent.any():
         i, j = np.argwhere(absent)[0]
         raise ValueError(
-            f"values must not be missing, got NaN for {known[j]} in row {i}; missing='drop' "
-            "leaves such datasets out"
+            f"values must not be missing, got NaN for {known[j]} in row {i}; use missing='drop'"
         )
     if absent.any(axis=1).all():
         raise ValueError("values must have a dataset on which no learner is missing, got none")

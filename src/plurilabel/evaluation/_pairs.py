@@ -383,8 +383,7 @@ def corrected_resampled_t(
     a, b = (np.asarray(part, dtype=np.float64) for part in (first, second))
     if a.ndim != 1 or a.shape != b.shape or len(a) < 2:
         raise ValueError(
-            "first and second must have the same number of folds, at least two, "
-            f"got shapes {a.shape} and {b.shape}"
+            f"first and second must have the same two or more folds, got {a.shape} and {b.shape}"
         )
     if not (np.isfinite(a).all() and np.isfinite(b).all()):
         raise ValueError("first and second must be finite, got NaN or infinity")

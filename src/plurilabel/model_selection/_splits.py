@@ -100,8 +100,7 @@ def _check_pairs(pairs: list[Split], n: int, groups: Any) -> None:
     for k, (train, test) in enumerate(pairs):
         if not len(train) or not len(test):
             raise ValueError(
-                f"cv must leave rows for training and testing, got {len(train)} and {len(test)} "
-                f"in split {k}"
+                f"cv must leave rows to train and test, got {len(train)}, {len(test)} in split {k}"
             )
         if max(train.max(), test.max()) >= n or min(train.min(), test.min()) < 0:
             raise ValueError(f"cv must contain indices of the {n} rows, got others in split {k}")

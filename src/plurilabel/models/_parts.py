@@ -57,8 +57,7 @@ def save_parts(learner: DaskLazyClassifier, folder: str | os.PathLike[str]) -> N
     """
     if not isinstance(learner, DaskLazyClassifier):
         raise TypeError(
-            f"save_parts needs a DaskLazyClassifier, got {type(learner).__name__}: "
-            "plurilabel.save saves others"
+            f"save_parts needs a DaskLazyClassifier, got {type(learner).__name__}: use save"
         )
     check_is_fitted(learner)
     dask = import_dask("save_parts")

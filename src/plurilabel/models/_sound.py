@@ -43,8 +43,7 @@ def check_sound(estimator: Any) -> None:
         name = _name(part)
         if name.startswith(_REFUSED):
             raise ValueError(
-                f"{name} is not allowed in a model file: the input of its compiled code cannot "
-                "be checked"
+                f"{name} is not allowed in a model file: its compiled code cannot be checked"
             )
         check_callable(part)
         check_attributes(part)

@@ -235,10 +235,7 @@ def read_config(config: Any, label_names: Collection[str] = ()) -> Tagging:
         if one_label or tag.get("choice") == "multiple"
     ]
     if not groups:
-        raise BadInput(
-            'the labeling configuration must have <Choices choice="multiple">, since a task can '
-            "have several labels"
-        )
+        raise BadInput('the labeling configuration must have <Choices choice="multiple">')
     tagging = max(groups, key=lambda group: len(group.choice_of(label_names)))
     if label_names and not tagging.choice_of(label_names):
         choices = listed([repr(choice) for choice in tagging.choices], 5)

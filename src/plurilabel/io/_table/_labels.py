@@ -364,8 +364,7 @@ def _stack_features(parts: list[Any]) -> Any:
         for t, part in enumerate(parts):
             if sorted(column_names(part) or []) != sorted(names):
                 raise ValueError(
-                    f"X of table {t} must have the features of the first, {names}, "
-                    f"got {column_names(part)}"
+                    f"X of table {t} must have the features {names}, got {column_names(part)}"
                 )
         return pd.concat([part[list(parts[0].columns)] for part in parts], ignore_index=True)
     widths = {part.shape[1] if sp.issparse(part) else np.shape(part)[1] for part in parts}

@@ -150,8 +150,7 @@ class CML(WeightedFit, ProbabilisticClassifier):
         varying = int((Y.min(axis=0) != Y.max(axis=0)).sum())
         if self.label_sets == "all" and varying > MOST_ALL:
             raise ValueError(
-                f"label_sets='all' is possible for up to {MOST_ALL} labels, got {varying}; "
-                "use label_sets='seen'"
+                f"label_sets='all' is for up to {MOST_ALL} labels, got {varying}; use 'seen'"
             )
         few = varying <= AUTO_ALL if self.label_sets == "auto" else self.label_sets == "all"
         sets = LabelSets.all(Y) if few and not self.single_output_ else LabelSets.seen(Y)

@@ -334,8 +334,7 @@ class RankSVM(WeightedFit, ScoringClassifier):
                 gamma = 1.0 / (X.shape[1] * variance) if variance > 0 else np.float64(1.0)
             if not np.isfinite([variance, gamma]).all():
                 raise ValueError(
-                    f"gamma='scale' is 1 / (d var(X)), but var(X) is {variance:.0e}: scale the "
-                    "features, for example with StandardScaler"
+                    f"gamma='scale' is undefined for var(X) = {variance:.0e}: scale the features"
                 )
         if self.kernel == "rbf":
             return {"gamma": gamma}

@@ -81,8 +81,7 @@ def _binary_relevance(graph: Graph, learner: BinaryRelevance, x: Value) -> Answe
 def _chain(graph: Graph, learner: ClassifierChain, x: Value) -> Answer:
     if learner.inference_ != "greedy":
         raise ValueError(
-            "ClassifierChain can be exported with inference='greedy' only, got "
-            f"{learner.inference_!r}"
+            f"ClassifierChain needs inference='greedy' for ONNX, got {learner.inference_!r}"
         )
     method, asked = learner._score_method(), learner._asked()
     columns: list[Value] = []

@@ -44,8 +44,7 @@ def nearest(graph: Graph, index: Any, learner: str, k: int, x: Value) -> Value:
     euclidean = index.metric in EUCLIDEAN or (index.metric, index.p) == ("minkowski", 2)
     if not cosine and not euclidean:
         raise ValueError(
-            f"{learner} can be exported with the Euclidean and the cosine distance only, got "
-            f"metric={index.metric!r}"
+            f"{learner} needs a Euclidean or cosine metric for ONNX, got {index.metric!r}"
         )
     n = index.points_.shape[0]
     if cosine:  # half the squared Euclidean distance of rows of length one
