@@ -95,9 +95,8 @@ class BagExplanation(Explained):
     scores : array of shape (q,)
         Of the bag.
     shares : array of shape (m, q)
-        What each instance adds: the score of the bag minus that of the bag without it. A single
-        instance has the whole score. For :class:`MIMLBoost`, whose score is a mean over
-        instances, the terms of this mean.
+        What each instance adds: the score of the bag minus that of the bag without it; all if it is
+        alone. For :class:`MIMLBoost`, the terms of the mean that is its score.
     alone : array of shape (m, q)
         The score of each instance as a bag of its own.
     label_names : tuple of str

@@ -27,8 +27,7 @@ class MIMLkNN(BagClassifier, ScoringClassifier):
 
     The references of a bag are its r nearest training bags; its citers are the training bags to
     which it is among the c nearest. For each label the references and the citers that have it are
-    counted, and scores are linear in the counts of all labels, fitted to 1 and -1
-    by least squares.
+    counted, and scores are linear in the counts of all labels, fitted by least squares.
 
     Parameters
     ----------

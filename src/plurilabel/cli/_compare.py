@@ -203,8 +203,7 @@ def _is_sparse(data: Dataset) -> bool:
 def show(results: Results, measures: list[str] | None = None, *, room: int | None = None) -> None:
     """Print a table for each dataset: means and deviations, the best in bold and with a star.
 
-    If they exceed ``room`` (by default the width of the terminal), the deviations and then the
-    last measures are left out.
+    Deviations, then the last measures are left out if there is no ``room`` (default: terminal).
     """
     room = ui.console().width if room is None else room
     names = measures or [name for name in SHOWN if name in results.measures]

@@ -3,8 +3,7 @@
 The points stay in blocks of rows, and blocks form groups. Each pair of groups is a task that finds
 the neighbors of both in each other, from products that are computed once. Tasks are scheduled in
 waves: the merged results of a wave limit the search radius of later ones. Distances depend only on
-the two points, so the result equals that of :class:`ExactIndex`, bit for bit, for any blocks and
-any number of workers.
+the two points, so the result is that of :class:`ExactIndex`, bit for bit, for any blocks.
 """
 
 from __future__ import annotations

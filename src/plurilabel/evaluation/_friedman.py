@@ -89,8 +89,7 @@ def average_ranks(values: ArrayLike, *, greater_is_better: bool, missing: str = 
     Returns
     -------
     ndarray of shape (learners,)
-        Ties share the mean of their ranks. Values of a dataset are tied if they agree to eleven
-        digits of the largest.
+        Ties, values of a dataset that agree to eleven digits of the largest, share a mean rank.
 
     Examples
     --------

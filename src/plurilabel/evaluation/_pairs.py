@@ -173,8 +173,7 @@ def holm(
     """Compare learners by their average ranks, with Holm's correction.
 
     The statistic ``z = (R_i - R_j) / sqrt(k (k + 1) / (6 N))`` is compared with the normal
-    distribution, two-sided. A control needs only k - 1 tests instead of k (k - 1) / 2, so that
-    smaller differences are found.
+    distribution, two-sided. A control needs k - 1 tests, not k (k - 1) / 2, and so finds more.
 
     Parameters
     ----------
@@ -364,8 +363,7 @@ def corrected_resampled_t(
     first, second : array-like of shape (J,)
         A measure of both learners in each fold of each repeat.
     test_to_train : float
-        Number of test instances divided by the number of training instances: 1 / (k - 1) in
-        k-fold cross-validation.
+        Test instances divided by training instances: 1 / (k - 1) in k-fold cross-validation.
 
     References
     ----------

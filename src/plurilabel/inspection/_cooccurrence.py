@@ -48,8 +48,7 @@ class CooccurrenceDisplay(Display):
     def from_estimator(cls, estimator: Any, X: Any, **options: Any) -> Self:
         """Predict the labels of X and plot which occur together.
 
-        ``estimator`` is a fitted classifier or a saved model; ``options`` are those of
-        :meth:`from_predictions`.
+        ``estimator``: fitted, or a saved model; ``options``: of :meth:`from_predictions`.
         """
         _, Z, names = _display.predicted(estimator, X, None, options.pop("label_names", None))
         return cls.from_predictions(Z, label_names=names, **options)

@@ -72,8 +72,7 @@ def log_model(model: Model | Any, name: str, **options: Any) -> Any:
     name : str
         Name of the logged model.
     **options : dict
-        Options of ``mlflow.pyfunc.log_model``, such as ``registered_model_name`` and ``tags``;
-        see :func:`save_model`.
+        Options of ``mlflow.pyfunc.log_model``, such as ``tags``; see :func:`save_model`.
 
     Returns
     -------

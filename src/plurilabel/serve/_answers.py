@@ -173,8 +173,7 @@ def exported(
 ) -> bytes:
     """Write JSON rows and their labels as CSV or JSON lines.
 
-    The labels have the form of the table that the model was fitted on: tags in one column, or one
-    column of 0 and 1 per label.
+    Labels are as in the training table: tags in one column, or a 0/1 column per label.
     """
     columns = columns or ["text"]
     nothing = 0 if model.sparse_features else None

@@ -57,8 +57,7 @@ class Service:
     name : str, default=None
         Name of the model.
     digest : str, default=None
-        Identifies the model in the store. By default it is computed from the learner, the
-        labels and the features.
+        Identifies the model in the store; by default a hash of learner, labels and features.
 
     Examples
     --------

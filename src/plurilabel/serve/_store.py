@@ -120,8 +120,7 @@ class Store:
     def _check_files(self, *, written: bool = False) -> None:
         """Raise an error if the files were removed or replaced.
 
-        SQLite continues writing to a file that was removed. Before a write, the files must not
-        have changed since the previous one.
+        SQLite goes on writing to a removed file, so it must not have changed since the last write.
         """
         now = self._stats()
         for path, before in self._known.items():

@@ -111,8 +111,7 @@ class LabelStudio:
     def predict(self, request: Any) -> dict[str, Any]:
         """Respond to ``POST /predict`` with the choices for each task.
 
-        The score of a prediction, by which Label Studio can sort tasks, is the mean probability
-        that a label is predicted correctly.
+        The score of a prediction is the mean probability that a label is right, to sort tasks by.
         """
         request = _object(request, "the request")
         tagging = read_config(request.get("label_config"), self.names)

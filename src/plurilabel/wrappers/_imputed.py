@@ -34,8 +34,7 @@ class ImputedLabels(Wrapper, ProbabilisticClassifier, ScoringClassifier):
         With ``predict_proba`` (scores are probabilities, cut at 0.5) or ``decision_function``
         (cut at 0).
     imputer : learner, default=None
-        One with ``accepts_unknown_labels``; None is :class:`~plurilabel.MLkNN` with ten
-        neighbours, or as many as there are.
+        One with ``accepts_unknown_labels``; None is :class:`~plurilabel.MLkNN` with 10 neighbours.
 
     Attributes
     ----------

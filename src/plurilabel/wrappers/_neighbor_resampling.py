@@ -32,8 +32,7 @@ class MLeNN(RowChooser):
 
     Notes
     -----
-    Neighbours are by Euclidean distance, from :class:`~plurilabel.ExactIndex`. Two rows
-    without any labels do not differ.
+    Neighbours are those of :class:`~plurilabel.ExactIndex`. Rows without labels are alike.
 
     References
     ----------

@@ -66,8 +66,7 @@ class ThresholdClassifier(DelegatedScores, OutOfFoldWrapper):
 
     Examples
     --------
-    The neighbours of an instance seldom agree on a rare label; with a separate cut for each label,
-    many more are found:
+    Neighbours seldom agree on a rare label; with a cut for each label, many more are found:
 
     >>> from sklearn.datasets import make_multilabel_classification
     >>> from sklearn.model_selection import train_test_split

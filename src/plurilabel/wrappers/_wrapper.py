@@ -253,8 +253,7 @@ class OutOfFoldWrapper(OpenWrapper):
         groups : array-like of shape (n,), default=None
             Rows of one group stay together in every split, here and in ``estimator``.
         **params : dict
-            Metadata for ``estimator.fit`` and ``cv.split``, such as ``sample_weight``, passed on
-            by scikit-learn's metadata routing.
+            Metadata for ``estimator.fit`` and ``cv.split``, such as ``sample_weight``, by routing.
         """
         if params and not get_config()["enable_metadata_routing"]:
             raise ValueError(

@@ -102,8 +102,7 @@ def compare(
         Whether to run everything again. By default it is an error if the folder has the same cell
         for other data, parameters, rows, seeds, measures or versions.
     progress : callable, optional
-        Called after each cell with the number of finished cells, their total, the cell, and the
-        estimated number of seconds left.
+        Called after each cell with the cells done, their total, the cell, and the seconds left.
     command : str, optional
         How to repeat the comparison, for its report; by default this call.
     scheduler : distributed.Client, optional
@@ -115,8 +114,7 @@ def compare(
 
     Notes
     -----
-    Each learner uses one BLAS and OpenMP thread, so that results do not depend on ``n_jobs`` and
-    times can be compared.
+    Each learner uses one BLAS and OpenMP thread: results do not depend on ``n_jobs``.
 
     If the features carry little information, stratified folds are somewhat optimistic, because
     each test part has the label frequencies of its training part. For the performance to expect on

@@ -156,8 +156,7 @@ class Results:
         Returns
         -------
         ndarray of shape (datasets, learners, splits)
-            Splits are sorted by repeat and fold. NaN where a cell is missing or failed, or the
-            measure is undefined.
+            Splits are sorted by repeat and fold. NaN: missing, failed or undefined.
         """
         measure = ALIASES.get(measure, measure)
         if measure not in (known := (*self.measures, *COSTS)):

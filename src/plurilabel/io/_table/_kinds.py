@@ -120,8 +120,7 @@ def typed_frame(
 ) -> Typed:
     """Detect the kinds of the feature columns of a table, and convert them.
 
-    ``commas`` are columns with a decimal comma, unless their values say otherwise; ``wanted`` are
-    used even if they identify rows.
+    ``commas`` usually have a decimal comma; ``wanted`` are used even if they identify rows.
     """
     parts: list[dict[str, Any]] = []
     kinds: dict[str, str] = {}

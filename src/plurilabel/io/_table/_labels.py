@@ -218,8 +218,7 @@ def label_matrix(
     Parameters
     ----------
     tags : sequence of n lists, sets or texts; or a column or array of them
-        None, NaN, empty texts and empty lists are instances without labels. Blanks around tags
-        and repetitions are dropped.
+        None, NaN, empty texts and lists: no labels. Blanks around tags and repeats are dropped.
     sep : str, default=None
         Tag separator in texts. By default ``;``, ``|`` or ``,``; required if several occur.
     label_names : sequence of str, default=None

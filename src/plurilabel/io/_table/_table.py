@@ -101,8 +101,7 @@ def read_table(
         Whether labels may be probabilities: label columns of fractions, or tags such as
         ``joy:0.7;fear``, in JSON also objects such as ``{"joy": 0.7}``.
     group : str, default=None
-        Column with the group of each row, such as a patient. It becomes ``groups`` of the dataset,
-        and is not a feature.
+        Column with the group of each row, such as a patient: ``groups`` of the result, no feature.
     time : str, default=None
         Column of dates or numbers to sort the rows by. It is not a feature.
     sheet : str, default=None
@@ -341,8 +340,7 @@ def read_further(
     ----------
     path : str, path or data frame
     kinds : mapping of str to {"numbers", "dates", "categories", "text"}
-        Kinds of the training columns, such as ``TableEncoder.kinds_``. Columns are matched
-        by name; others are ignored.
+        Kinds of the training columns, such as ``TableEncoder.kinds_``, matched by name.
     labels : str, default=None
         The column of tags. Without it, the table must have a 0/1 column for each label.
     label_names : sequence of str, default=None
@@ -388,8 +386,7 @@ def write_table(
 
     The file is written atomically. :func:`read_table` reads exactly the same names and numbers;
     split and citation are not written. A sparse X is written with all its zeros; for many
-    features, use :func:`write_xmc` or :func:`write_libsvm`. Needs pandas: ``pip install
-    plurilabel[table]``.
+    features, use :func:`write_xmc` or :func:`write_libsvm`. Needs ``plurilabel[table]``.
 
     Parameters
     ----------

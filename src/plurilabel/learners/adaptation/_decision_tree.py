@@ -29,8 +29,7 @@ class MLDecisionTree(TreeClassifier):
     Parameters
     ----------
     criterion : {"entropy", "gini"}, default="entropy"
-        ``"gini"`` sums the labels' Gini impurities instead. It is faster, especially with many
-        labels: see the notes.
+        ``"gini"`` sums the labels' Gini impurities instead. It is faster: see the notes.
     splitter : {"best", "random"}, default="best"
     max_depth, min_samples_split, min_samples_leaf, min_weight_fraction_leaf, max_features, \
 max_leaf_nodes, min_impurity_decrease, random_state :

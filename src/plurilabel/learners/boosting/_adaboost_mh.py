@@ -55,8 +55,7 @@ class AdaBoostMH(AdaBoost):
         With ``validation_fraction``: the held-out measure, by its name in
         :func:`~plurilabel.metrics.get_measure`. None is "hamming_loss".
     calibration_folds : int, default=None
-        Number of folds of a cross-fit that fits the slope of the probabilities to held-out
-        scores, at the cost of as many fits.
+        Folds of a cross-fit for the slope of the probabilities, which needs as many fits.
     random_state : int, RandomState instance or None, default=None
         For the held-out part and the folds.
 

@@ -51,8 +51,7 @@ class MLGradientBoosting(WeightedFit, ProbabilisticClassifier, ScoringClassifier
         the whole label set, for subset accuracy; ``predict`` then returns the label set of
         the training data with the smallest loss.
     weak : {"tree", "rule"}, default="tree"
-        What a round adds. A rule is a conjunction of conditions and scores only the instances for
-        which all of them hold.
+        What a round adds. A rule scores only the instances for which all its conditions hold.
     heads : "all" or int, default="all"
         Number of labels that a tree or rule scores: those that gain most by its first condition.
     max_depth : int, default=8

@@ -35,8 +35,7 @@ class PMM2(PMM1):
     Attributes
     ----------
     pair_shares_ : ndarray of shape (q, q)
-        gamma: row l, column m is the share of l if l and m occur together. 1/2 on the diagonal
-        and for labels that never do.
+        gamma: row l, column m is the share of l if l and m occur together. 1/2 if they never do.
     feature_count_, feature_log_prob_, label_sets_, set_counts_, objectives_, n_iter_, label_names_
         As in :class:`PMM1`.
 

@@ -42,8 +42,7 @@ def to_onnx(model: Model | Any, path: str | os.PathLike[str] | None = None) -> A
     The graph of a numeric model takes ``X``, a float64 matrix of shape (n, d). That of a table
     model has one input per column: float64 for numbers, NaN if missing; strings for text and
     categories, empty if missing; strings such as ``"2021-07-02"`` or ``"2021-07-02T10:00:00"``
-    for dates; float64 of shape (n, length) for vectors. That of a vectorizer takes ``X``, n
-    texts. The number of rows is free.
+    for dates; float64 of shape (n, length) for vectors. That of a vectorizer takes ``X``, n texts.
 
     The outputs are ``scores`` (float64) and ``labels`` (0/1, int64), both of shape (n, q), and
     ``names``, the label names. Thresholds are part of the graph.
@@ -289,8 +288,7 @@ class Value:
 class Graph:
     """The nodes and constants of a graph.
 
-    A call adds a node: ``graph("Max", x, np.ones(3))`` returns its value. Arrays and numbers among
-    the inputs become constants.
+    A call adds a node: ``graph("Max", x, np.ones(3))`` returns its value. Arrays are constants.
     """
 
     def __init__(self, prefix: str = "") -> None:
