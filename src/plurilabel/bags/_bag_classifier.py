@@ -95,8 +95,8 @@ class BagExplanation(Explained):
     scores : array of shape (q,)
         Of the bag.
     shares : array of shape (m, q)
-        What each instance adds: the score of the bag minus that of the bag without it; all if it is
-        alone. For :class:`MIMLBoost`, the terms of the mean that is its score.
+        What each instance adds: the score of the bag minus that of the bag without it, or all if
+        it is alone. For :class:`MIMLBoost`, the terms of the mean that is its score.
     alone : array of shape (m, q)
         The score of each instance as a bag of its own.
     label_names : tuple of str

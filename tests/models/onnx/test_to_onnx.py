@@ -337,7 +337,7 @@ def test_what_cannot_be_exported(model, message, data):
 
 def test_other_inputs_that_cannot_be_exported(data, monkeypatch):
     X, Y, _ = data
-    with pytest.raises(ValueError, match="one class for each row"):
+    with pytest.raises(ValueError, match="single-label model"):
         to_onnx(MLkNN().fit(X, Y[:, 0]))
     with pytest.raises(ValueError, match="unknown labels"):
         to_onnx(MLkNN().fit(X, np.where(np.arange(N)[:, None] % 9 == 0, np.nan, Y)))
