@@ -75,9 +75,7 @@ def test_rows_in_many_forms(of_frames, tmp_path):
         of_frames.predict(FILMS.drop(columns="stars"))
     with pytest.raises(ValueError, match="at least one row"):
         of_frames.predict(FILMS[:0])
-    with pytest.raises(
-        ValueError, match=r"expected 3 features, as in training, got shape \(8,\)"
-    ):
+    with pytest.raises(ValueError, match=r"expected 3 features, as in training, got shape \(8,\)"):
         of_frames.predict(np.zeros(8))
 
 

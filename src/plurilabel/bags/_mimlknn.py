@@ -81,14 +81,10 @@ class MIMLkNN(BagClassifier, ScoringClassifier):
         "n_jobs": [None, Integral],
     }
     _fitted: ClassVar[Declared] = {
-        "bags_": values("n"),
-        "distance_": parameter(),
-        "Y_": labels("n", "n_labels_"),
-        "radius_": numbers("n", finite=False),
-        "n_neighbors_": count(below="n"),
-        "coef_": numbers("n_labels_", "n_labels_"),
-        "constant_": numbers("n_labels_"),
-    }
+        "bags_": values("n"), "distance_": parameter(), "Y_": labels("n", "n_labels_"),
+        "radius_": numbers("n", finite=False), "n_neighbors_": count(below="n"),
+        "coef_": numbers("n_labels_", "n_labels_"), "constant_": numbers("n_labels_"),
+    }  # fmt: skip
 
     def __init__(
         self,

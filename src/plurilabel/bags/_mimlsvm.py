@@ -90,16 +90,11 @@ class MIMLSVM(BagClassifier, ScoringClassifier):
         "nonempty": ["boolean"],
     }
     _fitted: ClassVar[Declared] = {
-        "medoids_": values("m"),
-        "distance_": parameter(),
-        "nonempty_": parameter(),
-        "unit_": number(),
-        "gamma_": number(),
-        "support_": numbers("v", "m"),
-        "dual_coef_": numbers("n_labels_", "v"),
-        "intercept_": numbers("n_labels_"),
+        "medoids_": values("m"), "distance_": parameter(), "nonempty_": parameter(),
+        "unit_": number(), "gamma_": number(), "support_": numbers("v", "m"),
+        "dual_coef_": numbers("n_labels_", "v"), "intercept_": numbers("n_labels_"),
         "constant_": numbers("n_labels_"),
-    }
+    }  # fmt: skip
 
     def __init__(
         self,

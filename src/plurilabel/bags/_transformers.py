@@ -98,13 +98,10 @@ class BagsToRows(AllOrNothing, TransformerMixin, BaseEstimator):
         "gamma": [StrOptions({"scale"}), Interval(Real, 0, None, closed="neither")],
     }
     _fitted: ClassVar[Declared] = {
-        "n_features_in_": count(),
-        "kinds_": values(None),
-        "distance_": parameter(),
+        "n_features_in_": count(), "kinds_": values(None), "distance_": parameter(),
         "medoids_": values(None, optional=True),
-        "centers_": numbers(None, "n_features_in_", optional=True),
-        "rate_": number(optional=True),
-    }
+        "centers_": numbers(None, "n_features_in_", optional=True), "rate_": number(optional=True),
+    }  # fmt: skip
 
     def __init__(
         self,

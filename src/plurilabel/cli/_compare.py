@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,14 +27,9 @@ if TYPE_CHECKING:
 IDLE = ("retry", "fresh", "as_json", "report", "n_jobs")  # options that change no result
 # measures shown by default, with titles that fit 80 columns
 SHOWN = {
-    "hamming_loss": "Hamming",
-    "subset_accuracy": "subset",
-    "f1": "F1",
-    "one_error": "1-error",
-    "coverage": "cover",
-    "ranking_loss": "ranking",
-    "average_precision": "avg.pr",
-}
+    "hamming_loss": "Hamming", "subset_accuracy": "subset", "f1": "F1", "one_error": "1-error",
+    "coverage": "cover", "ranking_loss": "ranking", "average_precision": "avg.pr",
+}  # fmt: skip
 TO_COMPARE = ("repeats", "out", "n_jobs", "time_limit", "random_state", "retry", "fresh")
 """Options that are passed on unchanged."""
 
@@ -102,18 +98,12 @@ def compare(
     own = [one for one in data if not is_standard(one)]
     words = reader_options(own[0], **options).get("words") if own else None
     plan = _plan(tables, learners, cv, measures, search_measure)
+    plan |= {"words": words, "command": ui.command_line(ctx, data, IDLE)}
     from plurilabel import evaluation
 
     try:
         with ComparisonProgress() as progress:
-            results = evaluation.compare(
-                tables,
-                progress=progress,
-                words=words,
-                command=ui.command_line(ctx, data, IDLE),
-                **plan,
-                **passed,
-            )
+            results = evaluation.compare(tables, progress=progress, **plan, **passed)
     except KeyboardInterrupt:
         out = passed["out"]
         ui.echo(f"Stopped. Finished results are in {out}; the same command continues.", err=True)
@@ -260,10 +250,8 @@ def _width(columns: list[list[str]]) -> int:
 
 def show_failures(results: Results) -> None:
     """Print a line for each learner, dataset and error."""
-    counts: dict[tuple[str, str, str], int] = {}
-    for cell in results.failures():
-        what = (cell["learner"], cell["dataset"], cell["error"])
-        counts[what] = counts.get(what, 0) + 1
+    cells = results.failures()
+    counts = Counter((cell["learner"], cell["dataset"], cell["error"]) for cell in cells)
     for (learner, dataset, error), count in counts.items():
         times = f" in {count} splits" if count > 1 else ""
         ui.echo(f"{learner} failed on {dataset}{times}: {error}", err=True)

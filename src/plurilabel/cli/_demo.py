@@ -61,16 +61,10 @@ def demo(ctx: click.Context, out: Path, serves: bool, port: int) -> None:
     description = datasets.describe(data)
     echo(description.summary(5))
     echo()
+    text = f"plurilabel demo --out {out}"
     with ComparisonProgress() as progress:
         results = evaluation.compare(
-            data,
-            LEARNERS,
-            cv=3,
-            out=out,
-            n_jobs=2,
-            fresh=True,
-            progress=progress,
-            command=f"plurilabel demo --out {out}",
+            data, LEARNERS, cv=3, out=out, n_jobs=2, fresh=True, progress=progress, command=text
         )
     show(results, room=80)
     show_failures(results)

@@ -34,11 +34,7 @@ _METHODS = ["joint", "dawid-skene", "weighted", "majority"]
     "--method", type=click.Choice(_METHODS), default="joint", help="How to combine votes."
 )
 @ui.file_option(
-    "-o",
-    "--out",
-    required=True,
-    metavar="FILE.csv",
-    help="Output file: the rows, with a column of probabilities for each label.",
+    "-o", "--out", required=True, metavar="FILE.csv", help="Output: the rows and probabilities."
 )
 @ui.force_option
 def fuse(data: str, method: str, out: Path, force: bool, **columns: Any) -> None:

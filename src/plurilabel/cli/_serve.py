@@ -104,13 +104,9 @@ def serve(
             webbrowser.open(address)
 
     limits = Limits(
-        body=int(max_body * 1e6),
-        rows=max_rows,
-        seconds=timeout,
-        waiting=2 * max_rows,
-        connections=max_connections,
-        memory=int(max_memory * 1e6),
-    )
+        body=int(max_body * 1e6), rows=max_rows, seconds=timeout, waiting=2 * max_rows,
+        connections=max_connections, memory=int(max_memory * 1e6),
+    )  # fmt: skip
     run(service, host=host, port=port, token=token, limits=limits, ready=ready)
 
 

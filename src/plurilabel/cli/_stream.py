@@ -31,13 +31,9 @@ GENERATORS = {
 IDLE = ("fresh", "as_json", "report")  # options that change no result
 LEARNERS = "WindowMLkNN, MLSAMPkNN, NoChange, LabelShares"
 SHOWN = {
-    "subset_accuracy": "subset",
-    "hamming_loss": "Hamming",
-    "f1": "F1",
-    "micro_f1": "micro F1",
-    "macro_f1": "macro F1",
-    "average_precision": "avg.pr",
-}
+    "subset_accuracy": "subset", "hamming_loss": "Hamming", "f1": "F1", "micro_f1": "micro F1",
+    "macro_f1": "macro F1", "average_precision": "avg.pr",
+}  # fmt: skip
 NEEDS_ALL_ROWS = ("min_count", "embeddings")
 TO_RUN = ("window", "fading", "every", "delay", "max_rows", "checkpoint", "out", "fresh")
 """Options that are passed on unchanged."""

@@ -269,13 +269,8 @@ class DaskIndex(AllOrNothing, BaseEstimator):
             most += block * min((w - 1) * m, 2 * tiles)
             memory += min(m, 2 * tiles / w) * block
             read = 8 * d * n
-        return SearchCost(
-            tasks=g + 3 * tiles + 2 * g * (len(rounds) + 1),
-            products=within + between,
-            read=read,
-            moved=(least, most),
-            memory=memory,
-        )
+        tasks = g + 3 * tiles + 2 * g * (len(rounds) + 1)
+        return SearchCost(tasks, within + between, read=read, moved=(least, most), memory=memory)
 
     def gather(self) -> ExactIndex:
         """An :class:`ExactIndex` with all training points, in this process."""

@@ -275,14 +275,8 @@ def _read_table(
         meta = sparse.csr_array((0, len(own)), dtype=np.int8)
     else:
         Y = [zero_one(block, own, start) for block, start in zip(table.blocks(own), starts)]
-    return Dataset(
-        array_of(X, table.sizes, no_x),
-        array_of(Y, table.sizes, meta),
-        names,
-        tuple(own),
-        name=Path(path).stem,
-        tag_sep=tag_sep,
-    )
+    x, y = array_of(X, table.sizes, no_x), array_of(Y, table.sizes, meta)
+    return Dataset(x, y, names, tuple(own), name=Path(path).stem, tag_sep=tag_sep)
 
 
 def _checked(encoder: Any) -> Any:

@@ -101,14 +101,8 @@ def nemenyi(
     # above 20 the p-value is 0 in every printed digit, and the integral is slow
     p = [float(spread.sf(a)) if 0 < a < 20 else a == 0 for a in distinct]
     quantile = float(spread.isf(alpha)) / np.sqrt(2)
-    return Nemenyi(
-        names=names,
-        average_ranks=R,
-        n_datasets=len(values),
-        alpha=alpha,
-        critical_difference=float(quantile * error),
-        pvalues=np.clip(np.array(p, dtype=np.float64)[where].reshape(k, k), 0, 1),
-    )
+    pvalues = np.clip(np.array(p, dtype=np.float64)[where].reshape(k, k), 0, 1)
+    return Nemenyi(names, R, len(values), alpha, float(quantile * error), pvalues)
 
 
 def cliques(ranks: ArrayLike, critical_difference: float) -> list[tuple[int, ...]]:

@@ -66,12 +66,9 @@ class DistributionLearner(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
     _fitted: ClassVar[Declared] = {
-        "n_features_in_": count(),
-        "n_labels_": count(),
-        "label_names_": values("n_labels_"),
-        "single_output_": flag(),
-        "classes_": values("n_labels_"),
-    }
+        "n_features_in_": count(), "n_labels_": count(), "label_names_": values("n_labels_"),
+        "single_output_": flag(), "classes_": values("n_labels_"),
+    }  # fmt: skip
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Learn from instances and the degrees of their labels.

@@ -69,14 +69,10 @@ class GradedClassifier(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {**GRADED}
     _fitted: ClassVar[Declared] = {
-        "n_features_in_": count(),
-        "n_labels_": count(),
-        "label_names_": values("n_labels_"),
-        "single_output_": flag(),
-        "grades_": values("m"),
-        "classes_": values("m"),
+        "n_features_in_": count(), "n_labels_": count(), "label_names_": values("n_labels_"),
+        "single_output_": flag(), "grades_": values("m"), "classes_": values("m"),
         "decision_": parameter(),
-    }
+    }  # fmt: skip
 
     grades: Any
     decision: str

@@ -199,14 +199,11 @@ def parse_regular(
     if labels is None or columns is None or values is None:
         return None
     line_ends = np.flatnonzero(after == 0)
-    return Rows(
-        first_line + np.arange(len(line_ends)),
-        np.diff(np.searchsorted(label, line_ends, side="right"), prepend=0),
-        np.diff(np.searchsorted(last, line_ends, side="right"), prepend=0),
-        labels,
-        columns,
-        values,
+    n_labels, n_values = (
+        np.diff(np.searchsorted(of, line_ends, side="right"), prepend=0) for of in (label, last)
     )
+    rows = first_line + np.arange(len(line_ends))
+    return Rows(rows, n_labels, n_values, labels, columns, values)
 
 
 def _small_integers(text: DecimalText, ends: Places, lengths: Places) -> NDArray[np.int32] | None:

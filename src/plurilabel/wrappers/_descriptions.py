@@ -102,14 +102,10 @@ class LabelDescriptions(ProbabilisticClassifier, OutOfFoldWrapper):
         "text": [None, str],
     }
     _fitted: ClassVar[Declared] = {
-        "label_vectors_": numbers("n_labels_", None, optional=True),
-        "mean_": numbers("n_labels_"),
-        "deviation_": numbers("n_labels_"),
-        "weights_": numbers("n_labels_"),
-        "n_texts_": count(),
-        "slope_": number(),
-        "intercept_": number(),
-    }
+        "label_vectors_": numbers("n_labels_", None, optional=True), "mean_": numbers("n_labels_"),
+        "deviation_": numbers("n_labels_"), "weights_": numbers("n_labels_"), "n_texts_": count(),
+        "slope_": number(), "intercept_": number(),
+    }  # fmt: skip
     _explained = "what the classifier says without descriptions"
 
     def __init__(

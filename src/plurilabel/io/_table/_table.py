@@ -184,14 +184,9 @@ def read_table(
     )
     as_text = [*texts, *codes, labels] if isinstance(labels, str) else [*texts, *codes]
     table = open_frame(
-        path,
-        sep=sep,
-        decimal=decimal,
-        format=format,
-        as_text=as_text,
-        embeddings=embeddings,
+        path, sep=sep, decimal=decimal, format=format, as_text=as_text, embeddings=embeddings,
         sheet=sheet,
-    )
+    )  # fmt: skip
     with table.located():
         own = [labels] if isinstance(labels, str) else labels
         aside = {"group": group, "time": time}
@@ -214,17 +209,9 @@ def read_table(
         groups = row_groups(table.frame, group)
         times = row_times(table.frame, time, **notation)
     data = Dataset(
-        X,
-        Y,
-        tuple(X.columns.tolist()),
-        tuple(found),
-        name=table.name if name is None else name,
-        tag_sep=tag_sep,
-        written=written,
-        kinds=kinds,
-        left_out=left_out,
-        groups=groups,
-    )
+        X, Y, tuple(X.columns.tolist()), tuple(found), name=table.name if name is None else name,
+        tag_sep=tag_sep, written=written, kinds=kinds, left_out=left_out, groups=groups,
+    )  # fmt: skip
     return in_order(encoded(data, words) if encode else data, times)
 
 

@@ -125,12 +125,10 @@ class CML(WeightedFit, ProbabilisticClassifier):
         "max_iter": [Interval(Integral, 1, None, closed="left")],
     }
     _fitted: ClassVar[Declared] = {
-        "coef_": numbers("n_labels_", "n_features_in_"),
-        "intercept_": numbers("n_labels_"),
+        "coef_": numbers("n_labels_", "n_features_in_"), "intercept_": numbers("n_labels_"),
         "label_interaction_": numbers("n_labels_", "n_labels_"),
-        "_left": numbers(None, "n_labels_"),
-        "_right": numbers(None, "n_labels_"),
-    }
+        "_left": numbers(None, "n_labels_"), "_right": numbers(None, "n_labels_"),
+    }  # fmt: skip
 
     def __init__(
         self, *, C: float = 1.0, label_sets: str = "auto", tol: float = 1e-5, max_iter: int = 1000

@@ -152,15 +152,13 @@ class RankSVM(WeightedFit, ScoringClassifier):
     }
     _fitted: ClassVar[Declared] = {
         "support_": places("n_support", below=None),
-        "dual_coef_": numbers("n_support", "n_labels_"),
-        "intercept_": numbers("n_labels_"),
+        "dual_coef_": numbers("n_support", "n_labels_"), "intercept_": numbers("n_labels_"),
         "coef_": numbers("n_labels_", "n_features_in_", optional=True),
-        "_never": labels("n_labels_"),
-        "_always": labels("n_labels_"),
+        "_never": labels("n_labels_"), "_always": labels("n_labels_"),
         "_centre": numbers("n_features_in_", optional=True),
         "_support_vectors": numbers("n_support", "n_features_in_", optional=True),
         "kernel_": parameter(),
-    }
+    }  # fmt: skip
 
     def __init__(
         self,

@@ -203,15 +203,11 @@ class MLGradientBoosting(WeightedFit, ProbabilisticClassifier, ScoringClassifier
         "random_state": ["random_state"],
     }
     _fitted: ClassVar[Declared] = {
-        "start_": numbers("n_labels_"),
-        "feature_": numbers("nodes"),
+        "start_": numbers("n_labels_"), "feature_": numbers("nodes"),
         "roots_": places("n_estimators_", below="nodes"),
-        "values_": numbers("leaves", "n_labels_"),
-        "threshold_": numbers("nodes", finite=False),
-        "missing_right_": labels("nodes"),
-        "left_": places("nodes", below="nodes"),
-        "leaf_": places("nodes", below="leaves"),
-        "depth_": count(),
+        "values_": numbers("leaves", "n_labels_"), "threshold_": numbers("nodes", finite=False),
+        "missing_right_": labels("nodes"), "left_": places("nodes", below="nodes"),
+        "leaf_": places("nodes", below="leaves"), "depth_": count(),
         "label_sets_": labels(None, "n_labels_", optional=True),
         "feature_importances_": numbers("n_features_in_"),
         "label_feature_importances_": numbers("n_labels_", "n_features_in_"),
@@ -220,7 +216,7 @@ class MLGradientBoosting(WeightedFit, ProbabilisticClassifier, ScoringClassifier
         "categories_": values(None, optional=True),
         "subsets_": labels("subsets", None, optional=True),
         "subset_": places("nodes", below="subsets", optional=True),
-    }
+    }  # fmt: skip
 
     def __init__(
         self,
@@ -332,17 +328,12 @@ class MLGradientBoosting(WeightedFit, ProbabilisticClassifier, ScoringClassifier
         for j, known in self._categories_by_feature().items():
             n_categories[j] = max(len(known), 1)
         binned = Binned(X, self.max_bins, weight, n_categories)
+        heads = q if self.heads == "all" else min(int(self.heads), q)
         grower = Grower(
-            binned,
-            rule=self.weak == "rule",
-            heads=q if self.heads == "all" else min(int(self.heads), q),
-            max_depth=self.max_depth,
-            max_features=self._n_features(len(binned)),
-            min_weight=self.min_leaf_weight,
-            l2=self.l2_regularization,
-            rate=self._rate(X),
-            random=random,
-        )
+            binned, rule=self.weak == "rule", heads=heads, max_depth=self.max_depth,
+            max_features=self._n_features(len(binned)), min_weight=self.min_leaf_weight,
+            l2=self.l2_regularization, rate=self._rate(X), random=random,
+        )  # fmt: skip
         share = ((cells * has).sum(axis=0) + 0.5) / ((cells * np.ones(q)).sum(axis=0) + 1)
         self.start_ = loss.start(share)
         run = Run(self.loss, np.tile(self.start_, (n, 1)), has, cells)
