@@ -67,16 +67,9 @@ TO_COMPARE = ("repeats", "out", "n_jobs", "time_limit", "random_state", "retry",
 @data_options
 @click.pass_context
 def compare(
-    ctx: click.Context,
-    data: tuple[str, ...],
-    learners: list[str] | None,
-    cv: str,
-    measures: list[str] | None,
-    search_measure: str,
-    report: bool,
-    as_json: bool,
-    **options: Any,
-) -> None:
+    ctx: click.Context, data: tuple[str, ...], learners: list[str] | None, cv: str,
+    measures: list[str] | None, search_measure: str, report: bool, as_json: bool, **options: Any,
+) -> None:  # fmt: skip
     """Compare learners on datasets.
 
     Every learner is fitted and tested on every split of every dataset. Results are written
@@ -120,12 +113,9 @@ def compare(
 
 
 def _plan(
-    tables: list[Dataset],
-    learners: list[str] | None,
-    cv: str,
-    measures: list[str] | None,
+    tables: list[Dataset], learners: list[str] | None, cv: str, measures: list[str] | None,
     search_measure: str,
-) -> dict[str, Any]:
+) -> dict[str, Any]:  # fmt: skip
     """Learners, folds and measures; errors name the option."""
     from plurilabel.learners import make_learners
     from plurilabel.metrics import get_scorer

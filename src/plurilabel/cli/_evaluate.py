@@ -52,16 +52,9 @@ COLUMNS = (
 @rows_options
 @ui.json_option
 def evaluate(
-    model: str,
-    data: str,
-    per_label: bool,
-    sort: str | None,
-    fail_under: list[str] | None,
-    report: Path | None,
-    force: bool,
-    as_json: bool,
-    **reading: Any,
-) -> None:
+    model: str, data: str, per_label: bool, sort: str | None, fail_under: list[str] | None,
+    report: Path | None, force: bool, as_json: bool, **reading: Any,
+) -> None:  # fmt: skip
     """Evaluate a model on rows with known labels.
 
     FILE has the columns of features and labels that the model was trained on, in any order; a dash

@@ -22,14 +22,9 @@ from plurilabel.cli._predict import load_rows
 @rows_options
 @ui.json_option
 def explain(
-    model: str,
-    data: str,
-    row: list[str] | None,
-    label: list[str] | None,
-    top: int,
-    as_json: bool,
+    model: str, data: str, row: list[str] | None, label: list[str] | None, top: int, as_json: bool,
     **reading: Any,
-) -> None:
+) -> None:  # fmt: skip
     """Explain the predicted labels of rows.
 
     FILE has the columns that the model was trained on, as for predict.

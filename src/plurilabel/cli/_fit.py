@@ -213,20 +213,10 @@ class Run:
     """A run of ``fit`` or ``tune``: its options and outputs."""
 
     def __init__(
-        self,
-        *,
-        data: tuple[str, ...],
-        in_blocks: bool,
-        out: Path | None,
-        force: bool,
-        quiet: bool,
-        as_json: bool,
-        given: dict[str, Any],
-        report: Path | None = None,
-        track: str | None = None,
-        save_config: Path | None = None,
-        **options: Any,
-    ) -> None:
+        self, *, data: tuple[str, ...], in_blocks: bool, out: Path | None, force: bool,
+        quiet: bool, as_json: bool, given: dict[str, Any], report: Path | None = None,
+        track: str | None = None, save_config: Path | None = None, **options: Any,
+    ) -> None:  # fmt: skip
         if not data or out is None:
             missing = "option '-o'" if data else "argument 'NAME|FILE...'"
             raise ui.UsageError(f"Missing {missing}")

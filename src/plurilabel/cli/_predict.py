@@ -52,18 +52,9 @@ _SCORES_AT_ONCE = 5_000_000  # rows times labels
     help="Do not escape text such as =A1 in CSV, which spreadsheets would run, with a '.",
 )  # fmt: skip
 def predict(
-    model: str,
-    data: str,
-    out: Path | None,
-    scores: bool,
-    top: int | None,
-    keep: list[str] | None,
-    digits: int | None,
-    force: bool,
-    as_json: bool,
-    formulas: bool,
-    **reading: Any,
-) -> None:
+    model: str, data: str, out: Path | None, scores: bool, top: int | None, keep: list[str] | None,
+    digits: int | None, force: bool, as_json: bool, formulas: bool, **reading: Any,
+) -> None:  # fmt: skip
     """Predict the labels of new rows with a model.
 
     FILE has the columns that the model was trained on, in any order; other columns are ignored. A
@@ -104,13 +95,9 @@ def load_rows(model: str, data: str, **reading: Any) -> tuple[Model, ModelRows]:
 
 
 def _write(
-    out: Path | None,
-    kind: str,
-    rows: ModelRows,
-    kept: Any,
-    answers: Answers,
+    out: Path | None, kind: str, rows: ModelRows, kept: Any, answers: Answers,
     escape_formulas: bool,
-) -> None:
+) -> None:  # fmt: skip
     """Write the kept columns and the predictions, a block of rows at a time."""
     from plurilabel._core.records import write_atomic
     from plurilabel.io.shared import formats

@@ -69,15 +69,9 @@ def calibrate(model: str, data: str, out: Path, force: bool, method: str, **read
 )  # fmt: skip
 @refining_command
 def guarantee(
-    model: str,
-    data: str,
-    out: Path,
-    force: bool,
-    kind: str,
-    alpha: float,
-    delta: float | None,
+    model: str, data: str, out: Path, force: bool, kind: str, alpha: float, delta: float | None,
     **reading: Any,
-) -> None:
+) -> None:  # fmt: skip
     """Add a guarantee to the label sets of a model.
 
     FILE has rows with known labels that the model was not trained on. The guarantee holds for new

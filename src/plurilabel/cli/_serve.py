@@ -55,20 +55,10 @@ LEARNS = {
 )  # fmt: skip
 @click.option("--open", "opens", is_flag=True, help="Open the page in a browser.")
 def serve(
-    model: str,
-    data: str | None,
-    pool: str | None,
-    store: Path | None,
-    host: str,
-    port: int,
-    token: str | None,
-    max_body: float,
-    max_rows: int,
-    timeout: float,
-    max_connections: int,
-    max_memory: float,
-    opens: bool,
-) -> None:
+    model: str, data: str | None, pool: str | None, store: Path | None, host: str, port: int,
+    token: str | None, max_body: float, max_rows: int, timeout: float, max_connections: int,
+    max_memory: float, opens: bool,
+) -> None:  # fmt: skip
     """Serve a model over HTTP, with a page to view, explain and correct predictions.
 
     Corrections are acknowledged once they are on disk. Learners that support exact updates (ML-kNN

@@ -67,14 +67,9 @@ TO_RUN = ("window", "fading", "every", "delay", "max_rows", "checkpoint", "out",
 @click.option("--seed", type=click.IntRange(0), default=0, help="Seed of a generated stream.")
 @click.pass_context
 def stream(
-    ctx: click.Context,
-    data: str,
-    learners: str,
-    measures: str | None,
-    report: bool,
-    as_json: bool,
-    **options: Any,
-) -> None:
+    ctx: click.Context, data: str, learners: str, measures: str | None, report: bool,
+    as_json: bool, **options: Any,
+) -> None:  # fmt: skip
     """Test learners on each row of a stream, then let them learn it.
 
     CSV files and JSON lines, gzipped or not, are read row by row; a dash reads standard input.

@@ -246,14 +246,9 @@ def _as_numbers(texts: Any) -> NDArray[np.float64]:
 
 
 def _read_table(
-    path: str,
-    table: _Table,
-    labels: str | Sequence[str],
-    features: Sequence[str] | None,
-    drop: Sequence[str],
-    tags: tuple[str | None, Sequence[str] | None],
-    encoder: Any,
-) -> Dataset:
+    path: str, table: _Table, labels: str | Sequence[str], features: Sequence[str] | None,
+    drop: Sequence[str], tags: tuple[str | None, Sequence[str] | None], encoder: Any,
+) -> Dataset:  # fmt: skip
     if not table.sizes:
         raise FileFormatError(path, None, "expected at least one row, got none")
     own = [labels] if isinstance(labels, str) else list(labels)
@@ -329,12 +324,9 @@ def _check_columns(
 
 
 def _tag_blocks(
-    table: _Table,
-    starts: list[int],
-    column: str,
-    tag_sep: str | None,
+    table: _Table, starts: list[int], column: str, tag_sep: str | None,
     label_names: Sequence[str] | None,
-) -> tuple[list[Any], list[str], str | None]:
+) -> tuple[list[Any], list[str], str | None]:  # fmt: skip
     """Delayed blocks of Y, the labels and the separator, detected in one pass if necessary."""
     dask = import_dask("read")
     cells = table.blocks([column])

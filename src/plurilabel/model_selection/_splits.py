@@ -24,15 +24,9 @@ Split = tuple[NDArray[np.intp], NDArray[np.intp]]
 
 
 def splits_by(
-    cv: Any,
-    X: Any,
-    y: Any,
-    groups: Any = None,
-    *,
-    stratify: bool = True,
-    random_state: int | None = None,
-    **metadata: Any,
-) -> list[Split]:
+    cv: Any, X: Any, y: Any, groups: Any = None, *, stratify: bool = True,
+    random_state: int | None = None, **metadata: Any,
+) -> list[Split]:  # fmt: skip
     """Row indices of training and test parts, for any ``cv`` that scikit-learn accepts.
 
     An int is a number of folds, of whole groups if there are any; None means 5. Other values must

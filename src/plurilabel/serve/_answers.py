@@ -70,12 +70,9 @@ def answered_row(
 
 
 def explained(
-    why: Any,
-    label_names: Sequence[str],
-    wanted: Sequence[str] | None,
-    top: int,
+    why: Any, label_names: Sequence[str], wanted: Sequence[str] | None, top: int,
     texts: Mapping[str, str],
-) -> dict[str, Any]:
+) -> dict[str, Any]:  # fmt: skip
     """Labels of one row with their largest contributions, the highest score first.
 
     The words of ``texts``, by column, are marked for the first labels.
@@ -165,12 +162,9 @@ def finite(value: Any) -> float | None:
 
 
 def exported(
-    model: Model,
-    columns: Sequence[str],
-    features: Sequence[Any],
-    labels: Sequence[Sequence[str]],
+    model: Model, columns: Sequence[str], features: Sequence[Any], labels: Sequence[Sequence[str]],
     format: str,
-) -> bytes:
+) -> bytes:  # fmt: skip
     """Write JSON rows and their labels as CSV or JSON lines.
 
     Labels are as in the training table: tags in one column, or a 0/1 column per label.

@@ -181,14 +181,9 @@ def _opened(folder: Path) -> Iterator[None]:
 
 
 def _run(
-    places: list[Place],
-    cells: dict[Place, Cell],
-    out: Path | None,
-    n_jobs: int | None,
-    time_limit: float | None,
-    progress: Progress | None,
-    scheduler: Any,
-) -> dict[Place, Cell]:
+    places: list[Place], cells: dict[Place, Cell], out: Path | None, n_jobs: int | None,
+    time_limit: float | None, progress: Progress | None, scheduler: Any,
+) -> dict[Place, Cell]:  # fmt: skip
     """Run the missing cells, and write each to the folder when it is finished."""
     missing = [place for place in places if place not in cells]
     start, before = perf_counter(), len(cells)

@@ -247,13 +247,9 @@ def _check_labels_given(
 
 
 def _feature_columns(
-    columns: list[str],
-    labels: Sequence[str],
-    features: Sequence[str] | None,
-    text: Sequence[str],
-    categorical: Sequence[str],
-    drop: Sequence[str],
-) -> list[str]:
+    columns: list[str], labels: Sequence[str], features: Sequence[str] | None, text: Sequence[str],
+    categorical: Sequence[str], drop: Sequence[str],
+) -> list[str]:  # fmt: skip
     """Check all given names, and return the feature columns."""
     chosen = features or ()
     _check_named(columns, "labels", labels)
@@ -279,12 +275,9 @@ def _feature_columns(
 
 
 def _check_named(
-    columns: list[str],
-    parameter: str,
-    names: Sequence[str],
-    labels: Sequence[str] = (),
+    columns: list[str], parameter: str, names: Sequence[str], labels: Sequence[str] = (),
     chosen: Collection[str] = (),
-) -> None:
+) -> None:  # fmt: skip
     """Check that a parameter names existing columns, each once, and no forbidden ones."""
     if (twice := first_repeated(names)) is not None:
         raise ValueError(f"{parameter} must name each column once, got {twice!r} twice")
