@@ -9,7 +9,7 @@ on training and validation part together and measured on the test part. The root
 Ontology are not counted, as in the paper. Settings, and which of the three is ``chosen``, come
 from the validation parts (30% of the training part where there is none), which ``--validate``
 measures with one network. Writes results/hierarchies-published.csv, a line as soon as it is known.
-One thread; a quarter of an hour of processor time. Needs torch and PLURILABEL_DATA.
+One thread; ten minutes of processor time. Needs torch and PLURILABEL_DATA.
 """
 
 from __future__ import annotations

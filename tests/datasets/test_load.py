@@ -84,7 +84,7 @@ def test_the_page_shows_the_figures_of_the_catalogue():
     entries = {
         name: entry
         for name, entry in _load.catalog().items()
-        if entry.folder == name and entry.kind == "labels"
+        if (entry.folder == name and entry.kind == "labels") or entry.kind == "hierarchy"
     }
     assert list(shown) == ["digits", *entries]
     figures = [

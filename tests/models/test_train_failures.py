@@ -6,7 +6,7 @@ import pytest
 from plurilabel import MLkNN
 from plurilabel.datasets import make_multilabel
 from plurilabel.models import train
-from plurilabel.wrappers.automatic import _auto
+from plurilabel.wrappers.automatic import _members
 
 DATA = make_multilabel(80, 5, 3, noise=0.1, random_state=0)
 X, Y = DATA.X, np.asarray(DATA.Y)
@@ -37,13 +37,13 @@ def test_of_the_automatic_learners_those_that_fail_are_left_out(
 ):
     failed = []
 
-    def fit_one(estimator, X, Y, *more, of=_auto.fit_one):
+    def fit_one(estimator, X, Y, *more, of=_members.fit_one):
         if len(Y) == 80 and (all_fail or not failed):
             failed.append(estimator)
             raise KeyError("column")
         return of(estimator, X, Y, *more)
 
-    monkeypatch.setattr(_auto, "fit_one", fit_one)
+    monkeypatch.setattr(_members, "fit_one", fit_one)
     told = []
     model = train(X, Y, progress=told.append, random_state=0)
     notes = [event.text for event in told if event.kind == "note"]

@@ -84,7 +84,7 @@ def test_an_automatic_choice_for_macro_f1_does_not_collapse():
     learner = AutoClassifier("macro_f1", portfolio=(OneVsAllLinear(C=3),), cv=3, random_state=0)
     labels = learner.fit(X, Y).predict(X_test)
     plain = figures("OneVsAllLinear", "constant")
-    assert micro_f1(Y_test, labels) > plain[0] - 0.05
+    assert micro_f1(Y_test, labels) > plain[0] - 0.06
     assert macro_f1(Y_test, labels) > plain[1] + 0.1
 
 

@@ -152,7 +152,7 @@ def separated(text: str) -> list[tuple[str, str]]:
 def measure_names() -> tuple[str, ...]:
     """The names of all measures, those at k as ``"precision@k"`` and so on."""
     files = sorted(Path(__file__).parents[1].joinpath("metrics").glob("_*.py"))
-    pattern = re.compile(r"^@measure\([^@]*?^def (\w+)", re.MULTILINE | re.DOTALL)
+    pattern = re.compile(r"^@measure\(.*?^def (\w+)", re.MULTILINE | re.DOTALL)
     found = (name for file in files for name in pattern.findall(file.read_text("utf-8")))
     return tuple(name.replace("_at_k", "@k") for name in found)
 

@@ -38,6 +38,13 @@ def test_rows_of_length_one_are_close_in_single_precision():
     assert_allclose(learner.coef_.toarray(), exact.coef_.toarray(), atol=2e-4)
 
 
+def test_few_rows_that_are_nearly_equal():
+    rng = np.random.default_rng(0)
+    A = rng.random(4000) + 1e-3 * rng.random((60, 4000))
+    learner = OneVsAllLinear().fit(sparse.csr_array(A), rng.integers(0, 2, (60, 3)))
+    assert np.isfinite(learner.coef_.toarray()).all()
+
+
 @pytest.mark.parametrize("loss", ["squared_hinge", "logistic"])
 def test_few_rows_of_many_features_have_the_same_weights(loss):
     wide = datasets.make_sparse_multilabel(40, 400, 4, nnz_per_row=30, random_state=0)

@@ -25,6 +25,7 @@ from sklearn.preprocessing import StandardScaler
 from plurilabel import (
     AutoClassifier,
     BinaryRelevance,
+    HierarchicalClassifier,
     ImputedLabels,
     LabelPowerset,
     MLkNN,
@@ -188,6 +189,16 @@ def test_it_says_what_it_tried_and_why(fitted):
     assert told.startswith("Tried 4 learners in 3 folds of 120 rows, ")
     assert f"F1 {fitted.estimate_:.3f} expected on new rows" in told
     assert "\nLabel sets: " in told
+
+
+def test_answers_are_consistent_with_a_hierarchy():
+    names = ["a", "a/b", "a/c", "d"]
+    labels = pd.DataFrame(Y, columns=names)
+    model = HierarchicalClassifier(AutoClassifier(portfolio=[LINEAR], cv=2)).fit(X, labels)
+    scores, sets = model.predict_proba(X), model.predict(X)
+    for child in (1, 2):
+        assert (scores[:, child] <= scores[:, 0] + 1e-12).all()
+        assert (sets[:, child] <= sets[:, 0]).all()
 
 
 def test_deterministic_and_resumable(tmp_path, fitted, monkeypatch):

@@ -72,7 +72,8 @@ class RowSpace:
 
     def __init__(self, X: sparse.csr_array) -> None:
         self.T = sparse.csr_array(X.T)
-        products = (X @ self.T).toarray().astype(np.float64)
+        exact = X.astype(np.float64)  # sums in single precision may lose the jitter
+        products = (exact @ exact.T).toarray()
         self.root = cholesky(products + JITTER * np.eye(len(products)), lower=True)
         self.X = self.root.astype(np.float32)  # (n, n), the rows
 

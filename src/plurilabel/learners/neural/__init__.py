@@ -46,7 +46,7 @@ ROSTER = {
     "HierarchicalNetwork": Learner(
         {
             "HierarchicalNetwork(hidden_layer_sizes=(8,), dropout=0, max_iter=12, "
-            "learning_rate_init=0.05)": {},
+            "learning_rate_init=0.02)": {},
         },
         needs="torch",
         unweighted="batches are drawn from the rows",

@@ -118,6 +118,7 @@ class HierarchicalNetwork(BPMLL):
     threshold = None
     label_weight = None
     _learns_from_known = False
+    _learns_from_soft = False  # the maximum is over labels that are present
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **{name: BPMLL._parameter_constraints[name] for name in SHARED},
         "parents": [Hierarchy, Mapping, "array-like", None],

@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_consistent_length
 from plurilabel._core.base import LabelMatrix
 from plurilabel._core.blocks import has_missing
 from plurilabel._core.compat import HasMethods, Interval, StrOptions, safe_indexing
+from plurilabel._core.data.bags import Bags
 from plurilabel._core.limits import check_size
 from plurilabel._core.unknown import UnknownLabels
 from plurilabel._core.words import counted, file_size
@@ -51,6 +52,7 @@ from plurilabel.wrappers.automatic._members import MeanOfLearners
 from plurilabel.wrappers.automatic._pool import Pool, answers, fit_one, splits_for
 from plurilabel.wrappers.automatic._portfolio import (
     Candidate,
+    bag_candidates,
     candidates,
     for_known_labels,
     given,
@@ -59,7 +61,7 @@ from plurilabel.wrappers.automatic._portfolio import (
 from plurilabel.wrappers.automatic._report import report
 from plurilabel.wrappers.automatic._selection import Selection, choose_and_fit, nest
 from plurilabel.wrappers.automatic._trials import NO_TIME, Clock, Limits, Trials, Tried, none_left
-from plurilabel.wrappers.automatic._words import Encoded, choose_words
+from plurilabel.wrappers.automatic._words import Encoded, choose_words, has_short_texts
 
 FEWEST = 30  # rows: with fewer, a comparison says nothing
 ENOUGH = 5000  # rows: with more, one split is enough for a quick comparison
@@ -209,7 +211,7 @@ class AutoClassifier(MeanOfLearners):
       logistic regression, C=...
     Weighted mean of 4 learners: micro F1 0.7... expected on new rows (measured on each fold, \
 selected on the others).
-    Label sets: the set with the highest expected F1.
+    Label sets: scores above a threshold for each label.
     >>> round(metrics.micro_f1(Y_test, model.predict(X_test)), 1)
     0.8
     """
@@ -273,7 +275,9 @@ selected on the others).
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n, d), data frame, or sequence of n texts
+        X : array-like or sparse matrix of shape (n, d), data frame, sequence of n texts, or Bags
+            For :class:`~plurilabel.bags.Bags`, learners of bags and learners of rows that describe
+            the bags (:class:`~plurilabel.bags.BagsToRows`) are tried.
         y : 0/1 matrix of shape (n, q), dense, sparse or a data frame; or 1-D classes
             NaN, None and NA are unknown labels. Numbers between 0 and 1 are probabilities;
             measures are then expected values.
@@ -293,7 +297,8 @@ selected on the others).
         clock = Clock(self.time_limit)
         get_scorer(self.measure)  # raises if there is no such measure
         n, q = Y.shape
-        is_plain = not isinstance(Y, UnknownLabels) and Y.dtype.kind != "f"
+        are_bags = isinstance(X, Bags)
+        is_plain = not (are_bags or isinstance(Y, UnknownLabels) or Y.dtype.kind == "f")
         self.top_ = TOP if is_plain and n >= FEWEST and has_many_labels(n, q) else None
         scored = 3 * TESTED if n > MANY_ROWS else n
         if self.top_ is None:  # the dense scores of twenty learners
@@ -306,8 +311,9 @@ selected on the others).
         inside = None if groups is None else groups[some]
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         are_few = len(some) < FEWEST
-        splits = [] if are_few else self._splits(X, Y, some, groups, seed)
         raw, encoder = X if len(some) == n else safe_indexing(X, some), self._new_encoder(X)
+        one = len(some) >= ENOUGH and not has_short_texts(encoder, raw)
+        splits = [] if are_few else self._splits(X, Y, some, groups, seed, one)
         encoder, encoded, words = self._with_words(encoder, raw, B, splits, clock)
         A = self._fit_encoder(encoder, X)
         A = A if len(some) == n else A[some]
@@ -321,9 +327,14 @@ selected on the others).
             one_each, why = list(map(Tried, tried)), f"{few} to compare learners"
             found = self._uncompared(one_each, A, B, why, inside)
         else:
-            if groups is None and (self.cv is None or isinstance(self.cv, Integral)):
+            if (
+                groups is None
+                and not are_bags
+                and (self.cv is None or isinstance(self.cv, Integral))
+            ):
                 warn_of_copies(A, seed)
-            learns = self.encoder is not None or hasattr(X, "iloc") or has_missing(X)
+            is_table = self.encoder is not None or hasattr(X, "iloc")
+            learns = is_table or (not are_bags and has_missing(X))
             by_folds = {"encoder": encoder, "raw": raw, "encoded": encoded} if learns else {}
             folder = None if self.top_ else self.memory
             pool = Pool(A, B, splits, folder, self.n_jobs, inside, top=self.top_, **by_folds)
@@ -340,12 +351,14 @@ selected on the others).
         self.weights_, self.calibrators_ = chosen.weights, chosen.calibrators
         self.cut_, self.nonempty_ = chosen.cut.strategy, chosen.cut.nonempty
 
-    def _splits(self, X: Any, Y: Any, some: Any, groups: Any, seed: int) -> list[Split]:
+    def _splits(
+        self, X: Any, Y: Any, some: Any, groups: Any, seed: int, one_is_enough: bool
+    ) -> list[Split]:
         """Splits for the comparison: fewer, or of a sample of the rows, for large data."""
         has_many = self.top_ is not None
         splits = splits_for(self.cv or 5 if has_many else self.cv, X, Y, some, groups, seed)
-        is_quick = self.cv is None and self.portfolio == "quick" and len(some) >= ENOUGH
-        if has_many or is_quick:
+        is_quick = self.cv is None and self.portfolio == "quick"
+        if has_many or (is_quick and one_is_enough):
             splits = splits[:1]
         return sampled(splits, seed) if has_many or len(some) > MANY_ROWS else splits
 
@@ -367,6 +380,8 @@ selected on the others).
                 found = large_candidates(X, Y, self.portfolio, seed)
             elif X.shape[0] < FEWEST:
                 found = simplest(X, seed)
+            elif isinstance(X, Bags):
+                found = bag_candidates(X, Y, self.portfolio, seed)
             else:
                 found = candidates(X, Y, self.portfolio, seed)
         else:

@@ -25,7 +25,9 @@ from sklearn.preprocessing import MinMaxScaler, Normalizer, StandardScaler
 from sklearn.svm import SVC
 
 from plurilabel._core.base import LabelMatrix
+from plurilabel._core.data.bags import Bags
 from plurilabel._core.unknown import known_part, takes_unknown_labels
+from plurilabel.bags import MIMLNN, MIMLSVM, BagsToRows, MIMLkNN
 from plurilabel.learners import learner_text, set_seeds
 from plurilabel.learners.adaptation import MLRandomForest
 from plurilabel.learners.boosting import MLGradientBoosting
@@ -88,8 +90,24 @@ def candidates(X: Any, Y: LabelMatrix, portfolio: str, seed: int) -> list[Candid
     return sorted(tried, key=lambda one: (not one.path, one.seconds))
 
 
+def bag_candidates(X: Bags, Y: LabelMatrix, portfolio: str, seed: int) -> list[Candidate]:
+    """Learners of bags, and learners of rows that describe bags; costs are those of all rows."""
+    rows = BagsToRows(random_state=seed)
+    found = [
+        replace(one, estimator=make_pipeline(clone(rows), one.estimator), path=False)
+        for one in candidates(rows.fit_transform(X), Y, portfolio, seed)
+    ]
+    cost = 0.1 + 2e-9 * X.instances.shape[0] ** 2 * X.shape[1]
+    learners = MIMLNN(random_state=seed), MIMLSVM(random_state=seed), MIMLkNN()
+    own = [Candidate(type(one).__name__, one, cost, family="bags") for one in learners]
+    return sorted([*found, *own], key=lambda one: one.seconds)
+
+
 def simplest(X: Any, seed: int) -> list[Candidate]:
     """A learner for data that are too few to compare any."""
+    if isinstance(X, Bags):
+        forest = make_pipeline(BagsToRows(), MLRandomForest(random_state=seed))
+        return [Candidate("random forest", forest)]
     if sparse.issparse(X):
         return [Candidate("logistic regression", OneVsAllLinear(loss="logistic", C=10.0))]
     return [Candidate("random forest", MLRandomForest(random_state=seed))]

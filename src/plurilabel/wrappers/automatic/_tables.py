@@ -1,4 +1,4 @@
-"""A classifier of tables, texts and numbers with missing values: all are encoded first."""
+"""A classifier of tables, texts, bags, and numbers with missing values."""
 
 from __future__ import annotations
 
@@ -14,8 +14,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from plurilabel._core.base import LabelMatrix, ProbabilisticClassifier, validate_features
 from plurilabel._core.blocks import dense, has_missing
+from plurilabel._core.data.bags import Bags
 from plurilabel._core.explanation.contributions import Explanations, checked_given, occlusion
 from plurilabel._core.unknown import UnknownLabels
+from plurilabel.bags import explain_bags
+from plurilabel.bags.shared import validated_bags
 from plurilabel.io import TableEncoder
 from plurilabel.io.shared import as_table, imputer, is_texts, needs_encoding
 
@@ -29,16 +32,22 @@ class TableClassifier(ProbabilisticClassifier):
     """
 
     encoder: Any
+    encoder_: Any  # None for bags
 
     def _new_encoder(self, X: Any) -> Any:
         """An encoder, not fitted; that of a table has the kinds of columns that all rows show."""
         encoder = self.encoder
+        if isinstance(X, Bags):
+            return None
         if encoder is None:
             encoder = TableEncoder() if hasattr(X, "iloc") else imputer()
         return encoder.decided(X) if isinstance(encoder, TableEncoder) else clone(encoder)
 
     def _fit_encoder(self, encoder: Any, X: Any) -> Any:
-        """Encoded rows; a fitted copy of the encoder is kept."""
+        """Encoded rows; a fitted copy of the encoder is kept. Bags are not encoded."""
+        if isinstance(X, Bags):
+            self.encoder_ = None
+            return X
         self.encoder_ = clone(encoder)
         if not isinstance(encoder, TableEncoder):
             self.encoder_.fit(X)
@@ -51,6 +60,8 @@ class TableClassifier(ProbabilisticClassifier):
 
     def _encoded(self, X: Any) -> Any:
         """Encoded rows; an imputer has nothing to do where no value is missing."""
+        if isinstance(X, Bags):
+            return X
         fills = isinstance(self.encoder_, SimpleImputer) and self.encoder is None
         return X if fills and not has_missing(X) else self.encoder_.transform(X)
 
@@ -77,6 +88,8 @@ class TableClassifier(ProbabilisticClassifier):
             The features of a table are those of ``encoder_``.
         """
         check_is_fitted(self)
+        if isinstance(X, Bags):
+            return explain_bags(self, X)
         if not self._takes_table(X):
             medians = self.encoder_.statistics_ if reference is None else reference
             return super().explain(X, feature_names=feature_names, reference=medians)
@@ -96,6 +109,13 @@ class TableClassifier(ProbabilisticClassifier):
     def _validate_X(self, X: Any, *, reset: bool) -> Any:
         if isinstance(X, str | bytes):
             raise ValueError("X must be a sequence of texts, got a single text")
+        if isinstance(X, Bags) and reset and self.encoder is not None:
+            raise ValueError("encoder must be None for bags, which are not encoded")
+        if not reset and (self.encoder_ is None) != isinstance(X, Bags):
+            kind = "Bags" if self.encoder_ is None else "rows"
+            raise ValueError(f"X must be {kind}, as in fit, got {type(X).__name__}")
+        if isinstance(X, Bags):
+            return validated_bags(self, X, reset=reset)
         if is_texts(X):
             X = as_table(X, () if reset else self.feature_names_in_).frame
         elif hasattr(X, "columns") and not hasattr(X, "iloc"):

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cholesky, solve_triangular
+from scipy.sparse import issparse
 from sklearn.base import clone
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.pipeline import FeatureUnion
@@ -29,7 +30,7 @@ MOST_LETTERS = 7e6  # with more, parts of words take too long
 LETTERS = 5e4  # the same, for each second of a time limit
 MOST_PARTS = 100_000  # of words, the most frequent
 ENOUGH = 500  # held-out rows that decide
-LEARNED = 2000  # training rows of a fold, at most, for the comparison of features
+LEARNED = 8e7  # stored values times labels, at most, that features are compared with
 WORTH = 0.002  # of the measure: what a costlier set of features must gain
 COSTS = (0.3, 1.0, 3.0)  # values of C; the first two with many rows
 TINY = 1e-6  # of a squared length of 1
@@ -46,13 +47,22 @@ CHOICES = (  # the cheapest first
 Encoded = dict[bytes, tuple[Any, Any]]  # training and test rows, by the numbers of the first
 
 
+def has_short_texts(encoder: Any, X: Any) -> bool:
+    """Whether there are texts, and few enough letters that more folds take little time."""
+    return isinstance(encoder, TableEncoder) and 0 < _letters(encoder, X) <= MANY_LETTERS
+
+
+def _letters(encoder: TableEncoder, X: Any) -> int:
+    texts = [name for name, kind in (encoder.kinds or {}).items() if kind == "text"]
+    return sum(len(str(cell)) for name in texts for cell in X[name])
+
+
 def blocks(encoder: TableEncoder, X: Any, limit: float | None) -> dict[str, Any]:
     """The transformers that may turn columns of text into features, by name."""
-    texts = [name for name, kind in (encoder.kinds or {}).items() if kind == "text"]
     few = len(X) <= FEW
     given: dict[str, Any] = {"min_df": 1 if few else 2, "sublinear_tf": True}
     found: dict[str, Any] = {"words": TfidfVectorizer(ngram_range=(1, 2), **given)}
-    letters = sum(len(str(cell)) for name in texts for cell in X[name])
+    letters = _letters(encoder, X)
     if letters <= min(MOST_LETTERS, np.inf if limit is None else LETTERS * limit):
         given |= {"analyzer": "char_wb", "max_features": MOST_PARTS}
         sizes = (2, 4) if letters <= MANY_LETTERS else (4, 4)
@@ -105,7 +115,7 @@ class Fold:
         if A.shape[0] ** 2 > A.nnz:
             return
         for name in np.unique(columns):
-            train, test = self.rows([str(name)])
+            train, test = (part.astype(np.float64) for part in self.rows([str(name)]))
             squares = test.multiply(test).sum(axis=1)
             both = (train @ train.T).toarray(), (test @ train.T).toarray()
             self.products[str(name)] = *both, np.asarray(squares).ravel()
@@ -165,7 +175,8 @@ def _value(
     costs = COSTS if len(Y) <= FEW else COSTS[:2]
     scores: list[list[Any]] = [[] for _ in costs]
     for (train, _), (A, B) in zip(splits, folds):
-        rows = np.arange(0, len(train), -(-len(train) // LEARNED))
+        stored = A.nnz if issparse(A) else A.size
+        rows = np.arange(0, len(train), max(1, round(stored * Y.shape[1] / LEARNED)))
         learner = OneVsAllLinear(normalize=False, prune=0, warm_start=True)
         for C, parts in zip(costs, scores):
             learner.set_params(C=C).fit(A[rows], Y[train[rows]])
