@@ -69,7 +69,7 @@ def test_errors_are_one_sentence(arguments, message, films):
 def test_a_table_needs_labels(films, labels, got):
     result = run("describe", films, *labels)
     assert result.exit_code == 2
-    message = f"--labels must name the label columns of {films}, or its column of tags{got}"
+    message = f"--labels must name the label columns of {films} or its tag column{got}"
     assert result.output == f"Error: {message}\n"
 
 

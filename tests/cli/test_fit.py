@@ -320,7 +320,7 @@ def test_tune_as_json_with_a_threshold(run, mails, tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--learner", "MLkNN(3)"], "--learner has no list of candidates"),
+        (["--learner", "MLkNN(3)"], "--learner needs a list of candidates"),
         (["--learner", "MLkNN([3, 5])", "--measure", "f2"], "--measure must be one of"),
         (["--learner", "MLkNN([3, 5])", "--measure", "precision@k"], "--measure must have"),
         (["--learner", "MLkNN([3, 5])", "--cv", "1"], "1 is not in the range"),

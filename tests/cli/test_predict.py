@@ -153,7 +153,7 @@ def test_many_labels(run, tmp_path, monkeypatch):
     assert done.err == "" and pd.read_csv(io.StringIO(done.out)).shape == (30, 152)
     monkeypatch.setattr(_predict, "MOST_COLUMNS", 149)
     done = run("predict", tmp_path / "m.skops", tmp_path / "x.csv", "--scores")
-    assert done.status == 2 and "--scores would add 150 columns; add --top K" in done.err
+    assert done.status == 2 and "--scores adds 150 columns; add --top K" in done.err
 
 
 def test_a_standard_dataset(run, tmp_path):

@@ -126,7 +126,7 @@ def test_errors_name_what_is_wrong_and_where():
     index = DaskIndex(rows=40).fit(X)
     with pytest.raises(ValueError, match="smaller than the 120 training instances, got 120"):
         index.kneighbors(None, 120)
-    with pytest.raises(ValueError, match="X has 3 features, but DaskIndex was fitted on 20"):
+    with pytest.raises(ValueError, match="X has 3 features, but DaskIndex has 20"):
         index.kneighbors(X[:, :3])
     with pytest.raises(ValueError, match="'metric' parameter of DaskIndex"):
         DaskIndex("correlation").fit(X)

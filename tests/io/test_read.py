@@ -40,7 +40,7 @@ def test_the_format_that_a_name_says():
 @pytest.mark.parametrize(
     ("name", "labels", "message"),
     [
-        ("a.csv", None, "labels must name the label columns of a.csv, or its one column of tags"),
+        ("a.csv", None, "labels must name the label columns of a.csv or its tag column"),
         ("a.csv", 1, "labels must name columns of a.csv, got the number 1"),
         ("a.svm", ["y"], "labels is for ARFF files and tables, but a.svm defines its own"),
     ],

@@ -146,8 +146,8 @@ def test_rounding_errors_do_not_add_a_row():
         (lambda: part_sizes(10, 0.5), "sizes must have an entry for each of two or more parts"),
         (lambda: part_sizes(10, (0.5,)), "sizes must have an entry for each of two or more"),
         (lambda: part_sizes(10, (None, None)), "only one of sizes[0] and sizes[1] may be None"),
-        (lambda: part_sizes(10, (0.5, 1.5)), "sizes[1] must be a fraction between 0 and 1 or a "),
-        (lambda: part_sizes(10, (0.5, 10)), "a number of rows from 1 to 9, got 10"),
+        (lambda: part_sizes(10, (0.5, 1.5)), "sizes[1] must be a fraction in (0, 1) or a "),
+        (lambda: part_sizes(10, (0.5, 10)), "a number of rows up to 9, got 10"),
         (lambda: part_sizes(10, (0.5, 0)), "got 0"),
         (lambda: part_sizes(10, (0.5, True)), "got True"),
         (lambda: part_sizes(10, (0.5, "0.5")), "got '0.5'"),
@@ -158,7 +158,7 @@ def test_rounding_errors_do_not_add_a_row():
         (lambda: part_sizes(10, (None, 5, 5)), "must give each part at least one"),
         (
             lambda: next(IterativeStratifiedShuffleSplit(test_size=11).split(TEN, TEN)),
-            "test_size must be a fraction between 0 and 1 or a number of rows from 1 to 9, got 11",
+            "test_size must be a fraction in (0, 1) or a number of rows up to 9, got 11",
         ),
         (
             lambda: next(

@@ -127,7 +127,7 @@ def test_splits():
     for cv, message in [
         (61, "at most n_samples=60"),
         (1, "at least 2 folds, got 1"),
-        ([(np.arange(3), [])], "leave rows for training and testing, got 3 and 0 in split 0"),
+        ([(np.arange(3), [])], "leave rows to train and test, got 3, 0 in split 0"),
         ([(np.arange(3), [60])], "must contain indices of the 60 rows, got others in split 0"),
         ([], "at least one split"),
     ]:

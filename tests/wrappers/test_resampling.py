@@ -145,7 +145,7 @@ class Own(BaseEstimator):
     [
         (lambda _X, _Y: None, "resampler must return X and Y as a pair, got NoneType"),
         (lambda X, _Y: X, "resampler must return X and Y as a pair, got ndarray"),
-        (lambda X, Y: (X, Y[:, :2]), r"all 5 labels, got 2 column\(s\)"),
+        (lambda X, Y: (X, Y[:, :2]), r"all 5 labels, got 2"),
         (lambda X, Y: (X, Y[:, 0]), "Y of the resampler must be a 0/1 matrix"),
         (lambda X, Y: (X[:5], Y), "inconsistent numbers of samples"),
     ],

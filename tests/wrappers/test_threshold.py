@@ -305,7 +305,7 @@ def test_metadata_is_routed_and_split(data):
             weights.append(sample_weight)
             return super().fit(X, y)
 
-    with pytest.raises(ValueError, match=r"\['sample_weight'\] can only be passed to fit with"):
+    with pytest.raises(ValueError, match=r"\['sample_weight'\] require sklearn.set_config"):
         ThresholdClassifier(Weighted()).fit(X, Y, sample_weight=weight)
     with sklearn.config_context(enable_metadata_routing=True):
         model = Weighted().set_fit_request(sample_weight=True)
@@ -332,7 +332,7 @@ def test_errors(data):
     prefit = ThresholdClassifier(GaussianNB().fit(X, Y.sum(axis=1)), cv="prefit")
     with pytest.raises(ValueError, match="y must have the classes of the fitted estimator"):
         prefit.fit(X[:3], Y[:3].sum(axis=1))
-    with pytest.raises(ValueError, match="estimator must score each of the 3 labels"):
+    with pytest.raises(ValueError, match="estimator must score all 3 labels"):
         ThresholdClassifier(one_vs_rest().fit(X, Y), cv="prefit").fit(X, Y[:, :3])
 
 

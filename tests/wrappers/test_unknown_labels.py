@@ -254,7 +254,7 @@ def test_imputed_labels(data):
     assert learner.n_imputed_ == np.isnan(Y).sum()
     complete = learner.fit(X, truth)
     assert complete.imputer_ is None and complete.n_imputed_ == 0
-    with pytest.raises(ValueError, match="imputer must be a learner that accepts unknown"):
+    with pytest.raises(ValueError, match="imputer must accept unknown"):
         ImputedLabels(LabelPowerset(LOGISTIC), imputer=LabelPowerset(LOGISTIC)).fit(X, Y)
 
 

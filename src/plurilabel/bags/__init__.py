@@ -15,9 +15,7 @@ __all__ = [
     "MIMLkNN", "OnInstances", "explain_bags", "hausdorff_distances", "k_medoids",
 ]  # fmt: skip
 
-_T_CRITERION = {
-    "check_cut": "by the T-criterion a bag without a positive score has its best label",
-}
+_T_CRITERION = {"check_cut": "by the T-criterion a bag without positive scores has its best label"}
 
 _BAGS = "neighbours or medoids of bags"
 

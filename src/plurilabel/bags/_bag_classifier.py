@@ -42,8 +42,7 @@ def validated_bags(estimator: Any, X: Any, *, reset: bool) -> Bags | None:
     names, given = getattr(estimator, "feature_names_in_", None), bags.feature_names
     if names is not None and given is not None and list(names) != list(given):
         raise ValueError(
-            "X must have the feature names of fit, in the same order: "
-            f"{', '.join(names)}, got {', '.join(given)}"
+            f"X must have the columns of fit, in order: {', '.join(names)}, got {', '.join(given)}"
         )
     return bags
 
@@ -52,8 +51,7 @@ class BagClassifier(MultiLabelClassifier):
     """Base class of learners of bags.
 
     X is a :class:`Bags`, or anything that makes one: a list of matrices or an array of shape
-    (n, m, d). The rows of a matrix (n, d) are bags of one instance. The hooks of a learner get
-    :class:`Bags`.
+    (n, m, d). The rows of a matrix (n, d) are bags of one instance. Hooks get :class:`Bags`.
     """
 
     def _validate_X(self, X: Any, *, reset: bool) -> Bags:
@@ -97,9 +95,8 @@ class BagExplanation(Explained):
     scores : array of shape (q,)
         Of the bag.
     shares : array of shape (m, q)
-        What each instance adds: the score of the bag minus that of the bag without it. A single
-        instance has the whole score. For :class:`MIMLBoost`, whose score is a mean over
-        instances, the terms of this mean.
+        What each instance adds: the score of the bag minus that of the bag without it, or all if
+        it is alone. For :class:`MIMLBoost`, the terms of the mean that is its score.
     alone : array of shape (m, q)
         The score of each instance as a bag of its own.
     label_names : tuple of str

@@ -94,10 +94,7 @@ def hausdorff_distances(
         raise ValueError(f"A has {A.shape[1]} features, but B has {B.shape[1]}")
     a, b, unit = _points(A, B)
     if unit > MOST:
-        raise ValueError(
-            f"instances must be at most {MOST:g} in size, so that sums of distances are finite: "
-            "scale the features first"
-        )
+        raise ValueError(f"instances must be at most {MOST:g} in size: scale the features first")
     there = unit * _directed(A, a, B, b, kind, n_jobs)  # (n, m)
     if kind == "min":
         return there

@@ -39,8 +39,7 @@ class MIMLBoost(BagClassifier, ScoringClassifier):
     estimator : classifier that takes sample_weight, default=None
         Trained on instances. None: a decision tree of depth 8.
     n_estimators : int, default=25
-        Number of rounds; fewer if a round gets more than half of the instances of every bag right,
-        or is no better than chance.
+        Number of rounds; fewer if a round is no better than chance, or right for most of each bag.
     random_state : int, RandomState instance or None, default=None
         For estimators that have a ``random_state``.
     n_jobs : int, default=None

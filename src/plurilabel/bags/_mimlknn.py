@@ -27,8 +27,7 @@ class MIMLkNN(BagClassifier, ScoringClassifier):
 
     The references of a bag are its r nearest training bags; its citers are the training bags to
     which it is among the c nearest. For each label the references and the citers that have it are
-    counted, and the scores are linear functions of the counts of all labels, fitted to 1 and -1
-    by least squares.
+    counted, and scores are linear in the counts of all labels, fitted by least squares.
 
     Parameters
     ----------
@@ -82,14 +81,10 @@ class MIMLkNN(BagClassifier, ScoringClassifier):
         "n_jobs": [None, Integral],
     }
     _fitted: ClassVar[Declared] = {
-        "bags_": values("n"),
-        "distance_": parameter(),
-        "Y_": labels("n", "n_labels_"),
-        "radius_": numbers("n", finite=False),
-        "n_neighbors_": count(below="n"),
-        "coef_": numbers("n_labels_", "n_labels_"),
-        "constant_": numbers("n_labels_"),
-    }
+        "bags_": values("n"), "distance_": parameter(), "Y_": labels("n", "n_labels_"),
+        "radius_": numbers("n", finite=False), "n_neighbors_": count(below="n"),
+        "coef_": numbers("n_labels_", "n_labels_"), "constant_": numbers("n_labels_"),
+    }  # fmt: skip
 
     def __init__(
         self,
@@ -108,10 +103,7 @@ class MIMLkNN(BagClassifier, ScoringClassifier):
         n, r, c = len(X), self.n_neighbors, self.n_citers
         for name, k in (("n_neighbors", r), ("n_citers", c)):
             if k >= n:
-                raise ValueError(
-                    f"{name} must be smaller than the number of training bags, "
-                    f"n_samples = {n}, got {k}"
-                )
+                raise ValueError(f"{name} must be smaller than n_samples = {n}, got {k}")
         self.n_neighbors_, self.distance_ = r, self.distance
         self.bags_, self.Y_ = deepcopy(X), sparse.csr_array(Y, dtype=np.float64)
         nearest = np.empty((n, max(r, c)), dtype=np.intp)

@@ -30,8 +30,7 @@ class MIMLNN(BagClassifier, ScoringClassifier):
     n_medoids : float or int, default=0.4
         Medoids, as a share of the training bags or as a number.
     distance : {"max", "average", "min"}, default="max"
-        The Hausdorff distance, see :func:`hausdorff_distances`. The paper's is "max"; "average"
-        is much better on its images.
+        See :func:`hausdorff_distances`. The paper has "max"; "average" is better on its images.
     alpha : float, default=1.0
         Strength of the penalty, for distances whose mean is 1.
     random_state : int, RandomState instance or None, default=None
@@ -112,8 +111,7 @@ class MIMLNN(BagClassifier, ScoringClassifier):
             self.coef_ = W / unit
         if not np.isfinite(self.coef_).all():
             raise ValueError(
-                f"X must hold bags that are farther apart, got a mean distance of {unit:g}: scale "
-                "the features first"
+                f"X must hold bags farther apart, got mean distance {unit:g}: scale the features"
             )
 
     def _scores(self, X: Bags) -> NDArray[np.float64]:

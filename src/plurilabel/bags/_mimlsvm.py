@@ -34,13 +34,11 @@ class MIMLSVM(BagClassifier, ScoringClassifier):
     n_medoids : float or int, default=0.2
         Medoids, as a share of the training bags or as a number.
     distance : {"max", "average", "min"}, default="max"
-        The Hausdorff distance, see :func:`hausdorff_distances`. The paper's is "max"; "average"
-        is better on its images.
+        See :func:`hausdorff_distances`. The paper has "max"; "average" is better on its images.
     C : float, default=1.0
         Cost of the support vector machines.
     gamma : {"scale"} or float, default="scale"
-        Of the kernel ``exp(-gamma |z - z'|^2)``. "scale" is 1 / (k var(z)), as in
-        :class:`sklearn.svm.SVC`.
+        Of the kernel ``exp(-gamma |z - z'|^2)``. "scale": 1 / (k var(z)), as in scikit-learn.
     nonempty : bool, default=True
         The T-criterion: a bag without a positive score has the label with the highest.
     random_state : int, RandomState instance or None, default=None
@@ -92,16 +90,11 @@ class MIMLSVM(BagClassifier, ScoringClassifier):
         "nonempty": ["boolean"],
     }
     _fitted: ClassVar[Declared] = {
-        "medoids_": values("m"),
-        "distance_": parameter(),
-        "nonempty_": parameter(),
-        "unit_": number(),
-        "gamma_": number(),
-        "support_": numbers("v", "m"),
-        "dual_coef_": numbers("n_labels_", "v"),
-        "intercept_": numbers("n_labels_"),
+        "medoids_": values("m"), "distance_": parameter(), "nonempty_": parameter(),
+        "unit_": number(), "gamma_": number(), "support_": numbers("v", "m"),
+        "dual_coef_": numbers("n_labels_", "v"), "intercept_": numbers("n_labels_"),
         "constant_": numbers("n_labels_"),
-    }
+    }  # fmt: skip
 
     def __init__(
         self,

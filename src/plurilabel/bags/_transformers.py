@@ -44,8 +44,7 @@ class BagsToRows(AllOrNothing, TransformerMixin, BaseEstimator):
     distance : {"average", "max", "min"}, default="average"
         The Hausdorff distance to the medoids.
     n_centers : int, default=100
-        Typical instances: the centers of k-means of the training instances; fewer if there are
-        fewer different instances.
+        Typical instances: k-means centers of the training instances, at most one for each.
     gamma : {"scale"} or float, default="scale"
         "scale" is 1 / (d var), of the training instances.
     random_state : int, RandomState instance or None, default=None
@@ -64,9 +63,8 @@ class BagsToRows(AllOrNothing, TransformerMixin, BaseEstimator):
     Notes
     -----
     Rows are CSR if the instances are and ``kinds`` are only "mean" and "extremes", else dense.
-    The embedding is that of MILES with typical instances instead of all training instances. Its
-    centers come from scikit-learn's k-means, which may break ties differently for sparse and
-    dense instances.
+    The embedding is that of MILES with typical instead of all training instances. k-means may
+    break ties differently for sparse instances.
 
     References
     ----------
@@ -100,13 +98,10 @@ class BagsToRows(AllOrNothing, TransformerMixin, BaseEstimator):
         "gamma": [StrOptions({"scale"}), Interval(Real, 0, None, closed="neither")],
     }
     _fitted: ClassVar[Declared] = {
-        "n_features_in_": count(),
-        "kinds_": values(None),
-        "distance_": parameter(),
+        "n_features_in_": count(), "kinds_": values(None), "distance_": parameter(),
         "medoids_": values(None, optional=True),
-        "centers_": numbers(None, "n_features_in_", optional=True),
-        "rate_": number(optional=True),
-    }
+        "centers_": numbers(None, "n_features_in_", optional=True), "rate_": number(optional=True),
+    }  # fmt: skip
 
     def __init__(
         self,

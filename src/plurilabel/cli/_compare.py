@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,14 +27,9 @@ if TYPE_CHECKING:
 IDLE = ("retry", "fresh", "as_json", "report", "n_jobs")  # options that change no result
 # measures shown by default, with titles that fit 80 columns
 SHOWN = {
-    "hamming_loss": "Hamming",
-    "subset_accuracy": "subset",
-    "f1": "F1",
-    "one_error": "1-error",
-    "coverage": "cover",
-    "ranking_loss": "ranking",
-    "average_precision": "avg.pr",
-}
+    "hamming_loss": "Hamming", "subset_accuracy": "subset", "f1": "F1", "one_error": "1-error",
+    "coverage": "cover", "ranking_loss": "ranking", "average_precision": "avg.pr",
+}  # fmt: skip
 TO_COMPARE = ("repeats", "out", "n_jobs", "time_limit", "random_state", "retry", "fresh")
 """Options that are passed on unchanged."""
 
@@ -59,13 +55,10 @@ TO_COMPARE = ("repeats", "out", "n_jobs", "time_limit", "random_state", "retry",
     "--out", type=click.Path(file_okay=False, path_type=Path), default=Path("out"),
     help="Folder for the results; finished ones are not run again.",
 )  # fmt: skip
+@click.option("--jobs", "n_jobs", type=int, default=1, help="Number of processes; -1: all cores.")
 @click.option(
-    "--jobs", "n_jobs", type=int, default=1, help="Number of processes; -1 for all cores."
+    "--time-limit", type=ui.POSITIVE, metavar="SECONDS", help="Limit per learner and split."
 )
-@click.option(
-    "--time-limit", type=click.FloatRange(0, min_open=True), metavar="SECONDS",
-    help="Limit for each learner and split.",
-)  # fmt: skip
 @ui.seed_option
 @click.option("--retry", is_flag=True, help="Repeat runs that failed.")
 @click.option("--fresh", is_flag=True, help="Repeat all runs and replace the results.")
@@ -74,16 +67,9 @@ TO_COMPARE = ("repeats", "out", "n_jobs", "time_limit", "random_state", "retry",
 @data_options
 @click.pass_context
 def compare(
-    ctx: click.Context,
-    data: tuple[str, ...],
-    learners: list[str] | None,
-    cv: str,
-    measures: list[str] | None,
-    search_measure: str,
-    report: bool,
-    as_json: bool,
-    **options: Any,
-) -> None:
+    ctx: click.Context, data: tuple[str, ...], learners: list[str] | None, cv: str,
+    measures: list[str] | None, search_measure: str, report: bool, as_json: bool, **options: Any,
+) -> None:  # fmt: skip
     """Compare learners on datasets.
 
     Every learner is fitted and tested on every split of every dataset. Results are written
@@ -105,18 +91,12 @@ def compare(
     own = [one for one in data if not is_standard(one)]
     words = reader_options(own[0], **options).get("words") if own else None
     plan = _plan(tables, learners, cv, measures, search_measure)
+    plan |= {"words": words, "command": ui.command_line(ctx, data, IDLE)}
     from plurilabel import evaluation
 
     try:
         with ComparisonProgress() as progress:
-            results = evaluation.compare(
-                tables,
-                progress=progress,
-                words=words,
-                command=ui.command_line(ctx, data, IDLE),
-                **plan,
-                **passed,
-            )
+            results = evaluation.compare(tables, progress=progress, **plan, **passed)
     except KeyboardInterrupt:
         out = passed["out"]
         ui.echo(f"Stopped. Finished results are in {out}; the same command continues.", err=True)
@@ -133,12 +113,9 @@ def compare(
 
 
 def _plan(
-    tables: list[Dataset],
-    learners: list[str] | None,
-    cv: str,
-    measures: list[str] | None,
+    tables: list[Dataset], learners: list[str] | None, cv: str, measures: list[str] | None,
     search_measure: str,
-) -> dict[str, Any]:
+) -> dict[str, Any]:  # fmt: skip
     """Learners, folds and measures; errors name the option."""
     from plurilabel.learners import make_learners
     from plurilabel.metrics import get_scorer
@@ -206,8 +183,7 @@ def _is_sparse(data: Dataset) -> bool:
 def show(results: Results, measures: list[str] | None = None, *, room: int | None = None) -> None:
     """Print a table for each dataset: means and deviations, the best in bold and with a star.
 
-    If they exceed ``room`` (by default the width of the terminal), the deviations and then the
-    last measures are left out.
+    Deviations, then the last measures are left out if there is no ``room`` (default: terminal).
     """
     room = ui.console().width if room is None else room
     names = measures or [name for name in SHOWN if name in results.measures]
@@ -264,10 +240,8 @@ def _width(columns: list[list[str]]) -> int:
 
 def show_failures(results: Results) -> None:
     """Print a line for each learner, dataset and error."""
-    counts: dict[tuple[str, str, str], int] = {}
-    for cell in results.failures():
-        what = (cell["learner"], cell["dataset"], cell["error"])
-        counts[what] = counts.get(what, 0) + 1
+    cells = results.failures()
+    counts = Counter((cell["learner"], cell["dataset"], cell["error"]) for cell in cells)
     for (learner, dataset, error), count in counts.items():
         times = f" in {count} splits" if count > 1 else ""
         ui.echo(f"{learner} failed on {dataset}{times}: {error}", err=True)

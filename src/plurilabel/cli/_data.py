@@ -52,10 +52,7 @@ def rows_options(command: Decorated) -> Decorated:
     """Options for reading rows for a model, which a command takes as ``**reading``."""
     for option in (
         click.option("--sheet", metavar="NAME", help="Sheet of an Excel file."),
-        click.option(
-            "--sep", metavar="CHARACTER",
-            help="Column separator of a CSV file; detected by default.",
-        ),
+        click.option("--sep", metavar="CHARACTER", help="CSV separator; detected by default."),
         click.option(
             "--embeddings", metavar="FILE.npy",
             help="Precomputed vectors to use as features: a NumPy array with one row for each row "
@@ -74,8 +71,7 @@ def data_options(command: Decorated) -> Decorated:
             help="Whether 03/04/2021 is 3 April or March 4, if that is not clear from the file.",
         ),
         click.option(
-            "--decimal", type=click.Choice([".", ","]),
-            help="Decimal mark of numbers; detected by default.",
+            "--decimal", type=click.Choice([".", ","]), help="Decimal mark; detected by default."
         ),
         rows_options,
         click.option(
@@ -85,8 +81,7 @@ def data_options(command: Decorated) -> Decorated:
             "words and vectors.",
         ),
         click.option(
-            "--subwords", is_flag=True,
-            help="For text: also use parts of words, of 3 to 5 letters.",
+            "--subwords", is_flag=True, help="For text: use parts of 3 to 5 letters, too."
         ),
         click.option(
             "--min-count", type=click.IntRange(1), metavar="ROWS",
@@ -105,9 +100,7 @@ def data_options(command: Decorated) -> Decorated:
             help="Feature columns of a table, separated by commas; by default all but labels and "
             "identifiers.",
         ),
-        list_option(
-            "--drop", metavar="COLUMNS", help="Columns to leave out, such as identifiers."
-        ),
+        list_option("--drop", metavar="COLUMNS", help="Columns to ignore, such as identifiers."),
         click.option(
             "--time", metavar="COLUMN",
             help="Column of dates or numbers to sort the rows by, not a feature. Models are "
@@ -122,9 +115,7 @@ def data_options(command: Decorated) -> Decorated:
             "--categorical", metavar="COLUMNS",
             help="Columns to treat as categories, such as codes written as numbers.",
         ),
-        list_option(
-            "--text", metavar="COLUMNS", help="Columns to treat as text, if not detected."
-        ),
+        list_option("--text", metavar="COLUMNS", help="Columns to read as text, if not detected."),
         empty_labels_option,
         soft_option,
         click.option("--tag-sep", metavar="TEXT", help="Separator of the tags in a cell."),
@@ -150,9 +141,7 @@ def find(data: str, *, encode: bool = True, **options: Any) -> Dataset:
     return io.read(data, **given, **({} if encode or not is_table(data) else {"encode": False}))
 
 
-def reader_options(
-    data: str, *others: str, labels: Names = None, **options: Any
-) -> dict[str, Any]:
+def reader_options(data: str, *more: str, labels: Names = None, **options: Any) -> dict[str, Any]:
     """The given values of :func:`data_options`, as :func:`plurilabel.io.read` takes them."""
     given: dict[str, Any] = {
         name: names_in(value) if name in LISTS else value
@@ -169,7 +158,7 @@ def reader_options(
             )
         return given
     columns = label_option(labels)
-    for other in others:
+    for other in more:
         if is_standard(other) or not is_table(other):
             raise UsageError(f"several files must be tables, got {other}")
     if is_table(data):
@@ -290,9 +279,7 @@ def table_labels(data: str, labels: Names) -> str | list[str]:
     columns = label_option(labels)
     if columns is None or isinstance(columns, int):
         got = "" if columns is None else f"; got the number {columns}"
-        raise UsageError(
-            f"--labels must name the label columns of {data}, or its column of tags{got}"
-        )
+        raise UsageError(f"--labels must name the label columns of {data} or its tag column{got}")
     return columns
 
 

@@ -34,9 +34,7 @@ LEARNERS = {
 
 
 @click.command()
-@click.option(
-    "--out", type=click.Path(path_type=Path), default=Path("out"), help="Folder for the results."
-)
+@click.option("--out", type=click.Path(path_type=Path), default="out", help="Folder for results.")
 @click.option(
     "--serve", "serves", is_flag=True,
     help="Instead, open the page of a model, to view, explain and correct its predictions.",
@@ -63,16 +61,10 @@ def demo(ctx: click.Context, out: Path, serves: bool, port: int) -> None:
     description = datasets.describe(data)
     echo(description.summary(5))
     echo()
+    text = f"plurilabel demo --out {out}"
     with ComparisonProgress() as progress:
         results = evaluation.compare(
-            data,
-            LEARNERS,
-            cv=3,
-            out=out,
-            n_jobs=2,
-            fresh=True,
-            progress=progress,
-            command=f"plurilabel demo --out {out}",
+            data, LEARNERS, cv=3, out=out, n_jobs=2, fresh=True, progress=progress, command=text
         )
     show(results, room=80)
     show_failures(results)

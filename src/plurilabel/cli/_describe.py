@@ -14,12 +14,8 @@ from plurilabel.cli._data import data_options, find
 @click.command()
 @click.argument("data", metavar="NAME|FILE")
 @data_options
-@click.option(
-    "--top", type=click.IntRange(0), default=10, help="Number of labels and label sets to show."
-)
-@click.option(
-    "--plot", type=click.Path(path_type=Path), help="Plot label frequencies and pairs to a file."
-)
+@click.option("--top", type=click.IntRange(0), default=10, help="Labels and label sets to show.")
+@click.option("--plot", type=click.Path(path_type=Path), help="File for a plot of the labels.")
 @ui.force_option
 @ui.json_option
 def describe(

@@ -32,9 +32,7 @@ COLUMNS = (
 @click.command()
 @click.argument("model", metavar="MODEL")
 @click.argument("data", metavar="NAME|FILE")
-@click.option(
-    "--per-label", is_flag=True, help="Print the counts and measures of each label, too."
-)
+@click.option("--per-label", is_flag=True, help="Print counts and measures of each label, too.")
 @click.option(
     "--sort", type=click.Choice(COLUMNS), metavar="COLUMN",
     help="Sort the labels of --per-label by this column, lowest first.",
@@ -54,16 +52,9 @@ COLUMNS = (
 @rows_options
 @ui.json_option
 def evaluate(
-    model: str,
-    data: str,
-    per_label: bool,
-    sort: str | None,
-    fail_under: list[str] | None,
-    report: Path | None,
-    force: bool,
-    as_json: bool,
-    **reading: Any,
-) -> None:
+    model: str, data: str, per_label: bool, sort: str | None, fail_under: list[str] | None,
+    report: Path | None, force: bool, as_json: bool, **reading: Any,
+) -> None:  # fmt: skip
     """Evaluate a model on rows with known labels.
 
     FILE has the columns of features and labels that the model was trained on, in any order; a dash
@@ -100,9 +91,7 @@ def evaluate(
     if report is not None:
         ui.say(f"Wrote {report}", as_json=True)
     if worse := found.worse_than(bounds):
-        ui.fail(
-            "; ".join(f"{name} is {found[name]:.4f}, worse than {bounds[name]}" for name in worse)
-        )
+        ui.fail("; ".join(f"{m} is {found[m]:.4f}, worse than {bounds[m]}" for m in worse))
 
 
 def _print(found: Any, table: Any, lines: list[Any]) -> None:

@@ -16,24 +16,15 @@ from plurilabel.cli._predict import load_rows
 @click.command()
 @click.argument("model", metavar="MODEL")
 @click.argument("data", metavar="NAME|FILE")
-@list_option(
-    "--row", metavar="NUMBERS", help="Rows to explain, counted from 0; by default the first 3."
-)
+@list_option("--row", metavar="NUMBERS", help="Rows to explain, from 0; by default the first 3.")
 @list_option("--label", metavar="LABELS", help="Labels to explain; by default the predicted ones.")
-@click.option(
-    "--top", type=click.IntRange(1), default=5, help="Number of contributions per label."
-)
+@click.option("--top", type=click.IntRange(1), default=5, help="Contributions per label.")
 @rows_options
 @ui.json_option
 def explain(
-    model: str,
-    data: str,
-    row: list[str] | None,
-    label: list[str] | None,
-    top: int,
-    as_json: bool,
+    model: str, data: str, row: list[str] | None, label: list[str] | None, top: int, as_json: bool,
     **reading: Any,
-) -> None:
+) -> None:  # fmt: skip
     """Explain the predicted labels of rows.
 
     FILE has the columns that the model was trained on, as for predict.

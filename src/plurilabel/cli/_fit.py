@@ -58,7 +58,7 @@ def training_command(function: Any) -> Any:
             help="Write a page on the held-out rows: measures, labels, curves and worst rows.",
         ),
         click.option(
-            "--time-limit", type=click.FloatRange(0, min_open=True), metavar="SECONDS",
+            "--time-limit", type=ui.POSITIVE, metavar="SECONDS",
             help="Try no further learner or candidate when most of this time is used up, and skip "
             "the final refit if there is no time left for it. Fits are not interrupted.",
         ),
@@ -69,10 +69,7 @@ def training_command(function: Any) -> Any:
         ),
         ui.force_option,
         ui.seed_option,
-        click.option(
-            "--refit/--no-refit", default=True,
-            help="Refit the model on all rows after the evaluation.",
-        ),
+        click.option("--refit/--no-refit", default=True, help="Refit on all rows in the end."),
         click.option(
             "--holdout", type=click.FloatRange(0, 0.9), metavar="SHARE",
             help="Share of the rows to evaluate the model on; 0 for none. By default the "
@@ -155,9 +152,7 @@ def fit(
     help='A learner with lists of candidates, such as "MLkNN(n_neighbors=[5, 7, 9])".',
 )  # fmt: skip
 @click.option("--measure", default="f1", metavar="NAME", help="The measure to optimize.")
-@click.option(
-    "--cv", type=click.IntRange(2), default=5, metavar="FOLDS", help="Number of stratified folds."
-)
+@click.option("--cv", type=click.IntRange(2), default=5, metavar="FOLDS", help="Stratified folds.")
 @click.option("--jobs", type=int, default=1, help="Number of parallel fits; -1 for all cores.")
 @training_command
 def tune(run: Run, learner: str, measure: str, cv: int, jobs: int) -> None:
@@ -176,8 +171,7 @@ def tune(run: Run, learner: str, measure: str, cv: int, jobs: int) -> None:
     search = read_learner(learner, measure=measure, cv=cv)
     if not hasattr(search, "param_grid"):
         raise ui.UsageError(
-            "--learner has no list of candidates, such as MLkNN(n_neighbors=[5, 7, 9]); use "
-            "`plurilabel fit` to train a single one"
+            "--learner needs a list of candidates, such as MLkNN(n_neighbors=[5, 7, 9])"
         )
     run.steps.without = ["plan"]
     model = run.train(learner=search.set_params(n_jobs=jobs))
@@ -219,20 +213,10 @@ class Run:
     """A run of ``fit`` or ``tune``: its options and outputs."""
 
     def __init__(
-        self,
-        *,
-        data: tuple[str, ...],
-        in_blocks: bool,
-        out: Path | None,
-        force: bool,
-        quiet: bool,
-        as_json: bool,
-        given: dict[str, Any],
-        report: Path | None = None,
-        track: str | None = None,
-        save_config: Path | None = None,
-        **options: Any,
-    ) -> None:
+        self, *, data: tuple[str, ...], in_blocks: bool, out: Path | None, force: bool,
+        quiet: bool, as_json: bool, given: dict[str, Any], report: Path | None = None,
+        track: str | None = None, save_config: Path | None = None, **options: Any,
+    ) -> None:  # fmt: skip
         if not data or out is None:
             missing = "option '-o'" if data else "argument 'NAME|FILE...'"
             raise ui.UsageError(f"Missing {missing}")

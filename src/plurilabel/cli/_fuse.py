@@ -31,15 +31,10 @@ _METHODS = ["joint", "dawid-skene", "weighted", "majority"]
 @click.option("--cut", type=float, help="For grades: higher values are a yes.")
 @list_option("--label-names", metavar="NAMES", help="All labels, if not all are in the answers.")
 @click.option(
-    "--method", type=click.Choice(_METHODS), default="joint", show_default=True,
-    help="How votes are combined.",
-)  # fmt: skip
+    "--method", type=click.Choice(_METHODS), default="joint", help="How to combine votes."
+)
 @ui.file_option(
-    "-o",
-    "--out",
-    required=True,
-    metavar="FILE.csv",
-    help="Output file: the rows, with a column of probabilities for each label.",
+    "-o", "--out", required=True, metavar="FILE.csv", help="Output: the rows and probabilities."
 )
 @ui.force_option
 def fuse(data: str, method: str, out: Path, force: bool, **columns: Any) -> None:

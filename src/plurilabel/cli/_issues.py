@@ -33,19 +33,10 @@ from plurilabel.cli._progress import Steps
 @ui.quiet_option
 @ui.json_option
 def issues(
-    data: tuple[str, ...],
-    learner: str | None,
-    cv: int,
-    below: float,
-    top: int,
-    out: Path | None,
-    report: Path | None,
-    random_state: int,
-    force: bool,
-    quiet: bool,
-    as_json: bool,
+    data: tuple[str, ...], learner: str | None, cv: int, below: float, top: int, out: Path | None,
+    report: Path | None, random_state: int, force: bool, quiet: bool, as_json: bool,
     **reading: Any,
-) -> None:
+) -> None:  # fmt: skip
     """List tags that are probably wrong or missing.
 
     Each row is predicted by a model that was not fitted on it. The quality of a tag is its

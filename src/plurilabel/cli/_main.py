@@ -42,8 +42,7 @@ COMMANDS = {
 class Friendly(click.Group):
     """A group with one-sentence errors, whose commands are imported when they run.
 
-    ``lazy`` describes the commands as :data:`COMMANDS` does, so that ``--help`` imports nothing
-    of the library.
+    ``lazy`` describes the commands as :data:`COMMANDS` does, so that ``--help`` imports little.
     """
 
     def __init__(self, *args: Any, lazy: dict[str, tuple[str, str]] | None = None, **kwargs: Any):

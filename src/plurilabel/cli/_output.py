@@ -114,12 +114,9 @@ def _columns_as_option(found: re.Match[str]) -> str:
 
 
 def check_output(
-    out: Path,
-    *inputs: str,
-    suffixes: tuple[str, ...] = (".skops",),
-    option: str = "-o",
+    out: Path, *inputs: str, suffixes: tuple[str, ...] = (".skops",), option: str = "-o",
     force: bool = False,
-) -> None:
+) -> None:  # fmt: skip
     """Reject an output file that exists or cannot be written, before any work is done."""
     if not out.name.lower().endswith(suffixes):
         plain = [suffix for suffix in suffixes if not suffix.endswith(".gz")]
@@ -146,12 +143,11 @@ def file_option(*names: str, help: str, **options: Any) -> Any:
     return click.option(*names, type=click.Path(path_type=Path), help=help, **options)
 
 
+POSITIVE = click.FloatRange(0, min_open=True)
+FRACTION = click.FloatRange(0, 1, min_open=True, max_open=True)
+
 seed_option = click.option(
-    "--seed",
-    "random_state",
-    type=click.IntRange(0),
-    default=0,
-    help="Seed of splits and learners.",
+    "--seed", "random_state", type=click.IntRange(0), default=0, help="Seed for random numbers."
 )
 
 
@@ -219,13 +215,9 @@ def console(*, err: bool = False) -> Console:
 
 
 def print_table(
-    columns: Sequence[str],
-    rows: Sequence[Sequence[Any]],
-    *,
-    title: str = "",
-    err: bool = False,
+    columns: Sequence[str], rows: Sequence[Sequence[Any]], *, title: str = "", err: bool = False,
     texts: Sequence[str] = (),
-) -> None:
+) -> None:  # fmt: skip
     """Print a table; the first column and ``texts`` are left-aligned, others right-aligned."""
     from rich.table import Table
     from rich.text import Text

@@ -52,18 +52,9 @@ _SCORES_AT_ONCE = 5_000_000  # rows times labels
     help="Do not escape text such as =A1 in CSV, which spreadsheets would run, with a '.",
 )  # fmt: skip
 def predict(
-    model: str,
-    data: str,
-    out: Path | None,
-    scores: bool,
-    top: int | None,
-    keep: list[str] | None,
-    digits: int | None,
-    force: bool,
-    as_json: bool,
-    formulas: bool,
-    **reading: Any,
-) -> None:
+    model: str, data: str, out: Path | None, scores: bool, top: int | None, keep: list[str] | None,
+    digits: int | None, force: bool, as_json: bool, formulas: bool, **reading: Any,
+) -> None:  # fmt: skip
     """Predict the labels of new rows with a model.
 
     FILE has the columns that the model was trained on, in any order; other columns are ignored. A
@@ -104,13 +95,9 @@ def load_rows(model: str, data: str, **reading: Any) -> tuple[Model, ModelRows]:
 
 
 def _write(
-    out: Path | None,
-    kind: str,
-    rows: ModelRows,
-    kept: Any,
-    answers: Answers,
+    out: Path | None, kind: str, rows: ModelRows, kept: Any, answers: Answers,
     escape_formulas: bool,
-) -> None:
+) -> None:  # fmt: skip
     """Write the kept columns and the predictions, a block of rows at a time."""
     from plurilabel._core.records import write_atomic
     from plurilabel.io.shared import formats
@@ -172,9 +159,7 @@ class Answers:
         from plurilabel._core.scores import score_method
 
         if scores and top is None and len(model.label_names) > MOST_COLUMNS:
-            raise ui.UsageError(
-                f"--scores would add {len(model.label_names):,} columns; add --top K"
-            )
+            raise ui.UsageError(f"--scores adds {len(model.label_names):,} columns; add --top K")
         self.model, self.scores, self.lists = model, scores, kind in ("parquet", "jsonl")
         self.digits = digits or (None if self.lists else DIGITS)
         self.names = np.array(model.label_names, dtype=object)
@@ -237,9 +222,7 @@ class Answers:
             return columns
         columns = {self.column: [self._cell(labels) for labels in self.model.label_sets(X)]}
         if self.scores:
-            columns |= {
-                f"score_{name}": self._rounded(S[:, j]) for j, name in enumerate(self.names)
-            }
+            columns |= {f"score_{tag}": self._rounded(S[:, j]) for j, tag in enumerate(self.names)}
         return columns
 
     def _rounded(self, scores: Any) -> list[float]:
@@ -251,6 +234,4 @@ class Answers:
         """Tags or scores of a cell: a list, or text with separators."""
         if self.lists:
             return list(values)
-        return self.sep.join(
-            value if isinstance(value, str) else repr(float(value)) for value in values
-        )
+        return self.sep.join(v if isinstance(v, str) else repr(float(v)) for v in values)

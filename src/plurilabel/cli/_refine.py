@@ -61,26 +61,17 @@ def calibrate(model: str, data: str, out: Path, force: bool, method: str, **read
     "label (subset), missed labels among all (misses), missed rows of each label (labels), or "
     "wrong labels among the predicted ones (discoveries).",
 )  # fmt: skip
+@click.option("--alpha", type=ui.FRACTION, default=0.1, help="The largest acceptable risk.")
 @click.option(
-    "--alpha", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.1,
-    help="The largest acceptable risk.",
-)  # fmt: skip
-@click.option(
-    "--delta", type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    "--delta", type=ui.FRACTION,
     help="Probability that the guarantee fails. By default 0.1 for discoveries, while recall, "
     "subset and misses hold only on average. Not for labels.",
 )  # fmt: skip
 @refining_command
 def guarantee(
-    model: str,
-    data: str,
-    out: Path,
-    force: bool,
-    kind: str,
-    alpha: float,
-    delta: float | None,
+    model: str, data: str, out: Path, force: bool, kind: str, alpha: float, delta: float | None,
     **reading: Any,
-) -> None:
+) -> None:  # fmt: skip
     """Add a guarantee to the label sets of a model.
 
     FILE has rows with known labels that the model was not trained on. The guarantee holds for new

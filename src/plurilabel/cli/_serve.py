@@ -10,7 +10,7 @@ import click
 
 from plurilabel._core.words import counted
 from plurilabel.cli._data import is_standard
-from plurilabel.cli._output import UsageError, check_file, echo
+from plurilabel.cli._output import POSITIVE, UsageError, check_file, echo
 
 LEARNS = {
     "exact": "learns corrections immediately",
@@ -32,10 +32,7 @@ LEARNS = {
     help="File for corrections; by default MODEL.feedback.db, next to the model.",
 )  # fmt: skip
 @click.option("--host", default="127.0.0.1", help="Address to listen on.")
-@click.option(
-    "--port", type=click.IntRange(0, 65535), default=8000,
-    help="Port to listen on; 0 for any free port.",
-)  # fmt: skip
+@click.option("--port", type=click.IntRange(0, 65535), default=8000, help="Port, or 0 for any.")
 @click.option(
     "--token", envvar="PLURILABEL_TOKEN", metavar="TEXT",
     help="Token that clients must send as `Authorization: Bearer TEXT`; also read from "
@@ -45,38 +42,23 @@ LEARNS = {
     "--max-body", type=click.FloatRange(0.001), default=16, metavar="MB",
     help="Maximum size of a request.",
 )  # fmt: skip
+@click.option("--max-rows", type=click.IntRange(1), default=10_000, help="Most rows of a request.")
 @click.option(
-    "--max-rows", type=click.IntRange(1), default=10_000,
-    help="Maximum number of rows of a request.",
-)  # fmt: skip
+    "--timeout", type=POSITIVE, default=30, metavar="SECONDS", help="Time limit of a request."
+)
 @click.option(
-    "--timeout", type=click.FloatRange(0, min_open=True), default=30,
-    metavar="SECONDS", help="Time limit of a request.",
-)  # fmt: skip
-@click.option(
-    "--max-connections", type=click.IntRange(1), default=2_000,
-    help="Maximum number of open connections.",
-)  # fmt: skip
+    "--max-connections", type=click.IntRange(1), default=2_000, help="Most open connections."
+)
 @click.option(
     "--max-memory", type=click.FloatRange(1), default=512, metavar="MB",
     help="Maximum memory of all requests being processed and their responses.",
 )  # fmt: skip
 @click.option("--open", "opens", is_flag=True, help="Open the page in a browser.")
 def serve(
-    model: str,
-    data: str | None,
-    pool: str | None,
-    store: Path | None,
-    host: str,
-    port: int,
-    token: str | None,
-    max_body: float,
-    max_rows: int,
-    timeout: float,
-    max_connections: int,
-    max_memory: float,
-    opens: bool,
-) -> None:
+    model: str, data: str | None, pool: str | None, store: Path | None, host: str, port: int,
+    token: str | None, max_body: float, max_rows: int, timeout: float, max_connections: int,
+    max_memory: float, opens: bool,
+) -> None:  # fmt: skip
     """Serve a model over HTTP, with a page to view, explain and correct predictions.
 
     Corrections are acknowledged once they are on disk. Learners that support exact updates (ML-kNN
@@ -112,13 +94,9 @@ def serve(
             webbrowser.open(address)
 
     limits = Limits(
-        body=int(max_body * 1e6),
-        rows=max_rows,
-        seconds=timeout,
-        waiting=2 * max_rows,
-        connections=max_connections,
-        memory=int(max_memory * 1e6),
-    )
+        body=int(max_body * 1e6), rows=max_rows, seconds=timeout, waiting=2 * max_rows,
+        connections=max_connections, memory=int(max_memory * 1e6),
+    )  # fmt: skip
     run(service, host=host, port=port, token=token, limits=limits, ready=ready)
 
 

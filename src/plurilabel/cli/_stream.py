@@ -31,13 +31,9 @@ GENERATORS = {
 IDLE = ("fresh", "as_json", "report")  # options that change no result
 LEARNERS = "WindowMLkNN, MLSAMPkNN, NoChange, LabelShares"
 SHOWN = {
-    "subset_accuracy": "subset",
-    "hamming_loss": "Hamming",
-    "f1": "F1",
-    "micro_f1": "micro F1",
-    "macro_f1": "macro F1",
-    "average_precision": "avg.pr",
-}
+    "subset_accuracy": "subset", "hamming_loss": "Hamming", "f1": "F1", "micro_f1": "micro F1",
+    "macro_f1": "macro F1", "average_precision": "avg.pr",
+}  # fmt: skip
 NEEDS_ALL_ROWS = ("min_count", "embeddings")
 TO_RUN = ("window", "fading", "every", "delay", "max_rows", "checkpoint", "out", "fresh")
 """Options that are passed on unchanged."""
@@ -53,10 +49,7 @@ TO_RUN = ("window", "fading", "every", "delay", "max_rows", "checkpoint", "out",
 )  # fmt: skip
 @click.option("--measures", metavar="NAMES", help="Measures separated by commas; by default all.")
 @click.option("--window", type=click.IntRange(1), default=1000, help="Rows of windowed measures.")
-@click.option(
-    "--fading", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.995,
-    help="Factor of fading measures.",
-)  # fmt: skip
+@click.option("--fading", type=ui.FRACTION, default=0.995, help="Factor of fading measures.")
 @click.option("--every", type=click.IntRange(1), default=100, help="Rows between two readings.")
 @click.option("--delay", type=click.IntRange(0), default=0, help="Rows until labels arrive.")
 @click.option("--rows", "max_rows", type=click.IntRange(1), help="Maximum number of rows to read.")
@@ -64,28 +57,19 @@ TO_RUN = ("window", "fading", "every", "delay", "max_rows", "checkpoint", "out",
     "--out", type=click.Path(file_okay=False, path_type=Path), default=Path("stream"),
     help="Folder for the results; an interrupted run continues there.",
 )  # fmt: skip
-@click.option(
-    "--checkpoint", type=click.IntRange(1), default=10_000, help="Rows between two checkpoints."
-)
+@click.option("--checkpoint", type=click.IntRange(1), default=10_000, help="Rows per checkpoint.")
 @click.option("--fresh", is_flag=True, help="Start again and replace the results.")
 @click.option("--report/--no-report", default=True, help="Write the report.")
 @click.option("--json", "as_json", is_flag=True, help="Print the results as JSON.")
 @data_options
 @click.option("--format", "kind", type=click.Choice(["csv", "jsonl"]), help="Of standard input.")
-@click.option(
-    "--drift", metavar="KIND", help="Kind of drift of a generated stream; sudden by default."
-)
+@click.option("--drift", metavar="KIND", help="Drift of a generated stream; sudden by default.")
 @click.option("--seed", type=click.IntRange(0), default=0, help="Seed of a generated stream.")
 @click.pass_context
 def stream(
-    ctx: click.Context,
-    data: str,
-    learners: str,
-    measures: str | None,
-    report: bool,
-    as_json: bool,
-    **options: Any,
-) -> None:
+    ctx: click.Context, data: str, learners: str, measures: str | None, report: bool,
+    as_json: bool, **options: Any,
+) -> None:  # fmt: skip
     """Test learners on each row of a stream, then let them learn it.
 
     CSV files and JSON lines, gzipped or not, are read row by row; a dash reads standard input.
@@ -120,9 +104,7 @@ def stream(
         )
     except KeyboardInterrupt:
         out = passed["out"]
-        ui.echo(
-            f"Stopped. The same command continues from the last checkpoint in {out}.", err=True
-        )
+        ui.echo(f"Stopped. The same command resumes from the last checkpoint in {out}.", err=True)
         ctx.exit(130)
     except TypeError as error:
         raise ui.UsageError(f"--learners: {error}") from None

@@ -171,8 +171,7 @@ def _physical_memory() -> float:
 def blocks_of(X: Any, rows: int | None = None, *, name: str = "X") -> RowBlocks:
     """Split a Dask collection or a matrix into blocks of about equal numbers of rows.
 
-    ``rows`` is the maximum number of rows of a block, None for some megabytes; ``name`` is the
-    name of X in error messages.
+    Blocks have up to ``rows`` rows, None for some megabytes; errors call X by its ``name``.
     """
     if is_collection(X):
         return _blocks_of_collection(X, rows, name)

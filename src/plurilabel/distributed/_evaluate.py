@@ -44,10 +44,6 @@ def evaluate(
     rows : int, optional
         Maximum number of rows of a block; None for some megabytes.
 
-    Returns
-    -------
-    Evaluation
-
     Examples
     --------
     >>> import dask.array as da

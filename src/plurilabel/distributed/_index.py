@@ -3,8 +3,7 @@
 The points stay in blocks of rows, and blocks form groups. Each pair of groups is a task that finds
 the neighbors of both in each other, from products that are computed once. Tasks are scheduled in
 waves: the merged results of a wave limit the search radius of later ones. Distances depend only on
-the two points, so the result equals that of :class:`ExactIndex`, bit for bit, for any blocks and
-any number of workers.
+the two points, so the result is that of :class:`ExactIndex`, bit for bit, for any blocks.
 """
 
 from __future__ import annotations
@@ -138,10 +137,6 @@ class DaskIndex(AllOrNothing, BaseEstimator):
             With dense or CSR chunks. If chunk sizes are unknown, X is read once to count the rows,
             with a warning.
         y : ignored
-
-        Returns
-        -------
-        self
         """
         validate_parameter_constraints(
             self._parameter_constraints, self.get_params(deep=False), type(self).__name__
@@ -182,8 +177,7 @@ class DaskIndex(AllOrNothing, BaseEstimator):
         queries = self.blocks_ if X is None else blocks_of(X, self.rows)
         if queries.shape[1] != self.n_features_in_:
             raise ValueError(
-                f"X has {queries.shape[1]} features, but DaskIndex was fitted on "
-                f"{self.n_features_in_}"
+                f"X has {queries.shape[1]} features, but DaskIndex has {self.n_features_in_}"
             )
         if X is None:
             found, sizes = self._among_themselves(k)
@@ -275,13 +269,8 @@ class DaskIndex(AllOrNothing, BaseEstimator):
             most += block * min((w - 1) * m, 2 * tiles)
             memory += min(m, 2 * tiles / w) * block
             read = 8 * d * n
-        return SearchCost(
-            tasks=g + 3 * tiles + 2 * g * (len(rounds) + 1),
-            products=within + between,
-            read=read,
-            moved=(least, most),
-            memory=memory,
-        )
+        tasks = g + 3 * tiles + 2 * g * (len(rounds) + 1)
+        return SearchCost(tasks, within + between, read=read, moved=(least, most), memory=memory)
 
     def gather(self) -> ExactIndex:
         """An :class:`ExactIndex` with all training points, in this process."""

@@ -103,10 +103,6 @@ class DaskLazyClassifier(AllOrNothing, BaseEstimator):
         ----------
         X : Dask array or data frame of shape (n, d), or any matrix
         y : Dask array of shape (n, q) with dense or CSR chunks, or labels as in ``MLkNN.fit``
-
-        Returns
-        -------
-        self
         """
         validate_parameter_constraints(
             self._parameter_constraints, self.get_params(deep=False), type(self).__name__
@@ -225,16 +221,14 @@ class DaskLazyClassifier(AllOrNothing, BaseEstimator):
         names, own = column_names(X), getattr(self, "feature_names_in_", None)
         if names is not None and own is not None and names != own.tolist():
             raise ValueError(
-                f"X must have the columns of fit, in their order: {own[:5].tolist()}..., "
-                f"got {names[:5]}..."
+                f"X must have the columns {own[:5].tolist()}... in order, got {names[:5]}..."
             )
 
     def _tasks(self, method: str, asked: RowBlocks, args: Any) -> list[Any]:
         """The predictions for each block, delayed."""
         if asked.width != self.n_features_in_:
             raise ValueError(
-                f"X has {asked.width} features, but {type(self).__name__} was fitted on "
-                f"{self.n_features_in_}"
+                f"X has {asked.width} features, but the learner has {self.n_features_in_}"
             )
         delayed = import_dask(type(self).__name__).delayed
         k = self.estimator_.n_searched_ or self.estimator_.n_neighbors_

@@ -135,8 +135,7 @@ def _kind(path: str) -> str:
     kind = "zarr" if path.rstrip("/").endswith(".zarr") else file_format(path)
     if kind not in FORMATS:
         raise ValueError(
-            f"{path} cannot be read in blocks: expected a name that ends in one of "
-            f"{', '.join(FORMATS.values())}"
+            f"{path} cannot be read in blocks: its name must end in {', '.join(FORMATS.values())}"
         )
     return str(kind)
 
@@ -247,14 +246,9 @@ def _as_numbers(texts: Any) -> NDArray[np.float64]:
 
 
 def _read_table(
-    path: str,
-    table: _Table,
-    labels: str | Sequence[str],
-    features: Sequence[str] | None,
-    drop: Sequence[str],
-    tags: tuple[str | None, Sequence[str] | None],
-    encoder: Any,
-) -> Dataset:
+    path: str, table: _Table, labels: str | Sequence[str], features: Sequence[str] | None,
+    drop: Sequence[str], tags: tuple[str | None, Sequence[str] | None], encoder: Any,
+) -> Dataset:  # fmt: skip
     if not table.sizes:
         raise FileFormatError(path, None, "expected at least one row, got none")
     own = [labels] if isinstance(labels, str) else list(labels)
@@ -276,14 +270,8 @@ def _read_table(
         meta = sparse.csr_array((0, len(own)), dtype=np.int8)
     else:
         Y = [zero_one(block, own, start) for block, start in zip(table.blocks(own), starts)]
-    return Dataset(
-        array_of(X, table.sizes, no_x),
-        array_of(Y, table.sizes, meta),
-        names,
-        tuple(own),
-        name=Path(path).stem,
-        tag_sep=tag_sep,
-    )
+    x, y = array_of(X, table.sizes, no_x), array_of(Y, table.sizes, meta)
+    return Dataset(x, y, names, tuple(own), name=Path(path).stem, tag_sep=tag_sep)
 
 
 def _checked(encoder: Any) -> Any:
@@ -336,12 +324,9 @@ def _check_columns(
 
 
 def _tag_blocks(
-    table: _Table,
-    starts: list[int],
-    column: str,
-    tag_sep: str | None,
+    table: _Table, starts: list[int], column: str, tag_sep: str | None,
     label_names: Sequence[str] | None,
-) -> tuple[list[Any], list[str], str | None]:
+) -> tuple[list[Any], list[str], str | None]:  # fmt: skip
     """Delayed blocks of Y, the labels and the separator, detected in one pass if necessary."""
     dask = import_dask("read")
     cells = table.blocks([column])

@@ -106,15 +106,9 @@ class _Lists:
 
 
 def _meet(
-    index: ExactIndex,
-    block: Span,
-    others: Group,
-    lists: tuple[_Lists, _Lists],
-    run: Run,
-    *,
-    within: bool = False,
-    checked: bool = True,
-) -> None:
+    index: ExactIndex, block: Span, others: Group, lists: tuple[_Lists, _Lists], run: Run, *,
+    within: bool = False, checked: bool = True,
+) -> None:  # fmt: skip
     """Compare a block with others, one after the other, and with itself if ``within``.
 
     With ``checked``, the others were validated before.

@@ -89,8 +89,7 @@ def average_ranks(values: ArrayLike, *, greater_is_better: bool, missing: str = 
     Returns
     -------
     ndarray of shape (learners,)
-        Ties share the mean of their ranks. Values of a dataset are tied if they agree to eleven
-        digits of the largest.
+        Ties, values of a dataset that agree to eleven digits of the largest, share a mean rank.
 
     Examples
     --------
@@ -136,8 +135,7 @@ def friedman(
     Notes
     -----
     ``scipy.stats.friedmanchisquare`` computes the same chi2 with ``correct_ties``. It needs at
-    least three learners, gives NaN if all values are tied, and has neither F nor the exact
-    p-value.
+    least 3 learners, gives NaN if all values are tied, and has neither F nor the exact p-value.
 
     References
     ----------
@@ -225,8 +223,7 @@ def check_values(
     table = np.asarray(values, dtype=np.float64)
     if table.ndim != 2 or table.shape[0] < 1 or table.shape[1] < 2:
         raise ValueError(
-            "values must have shape (datasets, learners) with at least one dataset and two "
-            f"learners, got shape {table.shape}"
+            f"values must be (datasets, learners), at least (1, 2), got shape {table.shape}"
         )
     k = table.shape[1]
     known = tuple(map(str, names)) if names is not None else tuple(f"learner{j}" for j in range(k))
@@ -236,8 +233,7 @@ def check_values(
     if missing == "error" and absent.any():
         i, j = np.argwhere(absent)[0]
         raise ValueError(
-            f"values must not be missing, got NaN for {known[j]} in row {i}; missing='drop' "
-            "leaves such datasets out"
+            f"values must not be missing, got NaN for {known[j]} in row {i}; use missing='drop'"
         )
     if absent.any(axis=1).all():
         raise ValueError("values must have a dataset on which no learner is missing, got none")

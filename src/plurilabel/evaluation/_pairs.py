@@ -75,10 +75,6 @@ def nemenyi(
         As in :func:`friedman`.
     alpha : float, default=0.05
 
-    Returns
-    -------
-    Nemenyi
-
     Examples
     --------
     >>> from plurilabel.evaluation import nemenyi
@@ -105,14 +101,8 @@ def nemenyi(
     # above 20 the p-value is 0 in every printed digit, and the integral is slow
     p = [float(spread.sf(a)) if 0 < a < 20 else a == 0 for a in distinct]
     quantile = float(spread.isf(alpha)) / np.sqrt(2)
-    return Nemenyi(
-        names=names,
-        average_ranks=R,
-        n_datasets=len(values),
-        alpha=alpha,
-        critical_difference=float(quantile * error),
-        pvalues=np.clip(np.array(p, dtype=np.float64)[where].reshape(k, k), 0, 1),
-    )
+    pvalues = np.clip(np.array(p, dtype=np.float64)[where].reshape(k, k), 0, 1)
+    return Nemenyi(names, R, len(values), alpha, float(quantile * error), pvalues)
 
 
 def cliques(ranks: ArrayLike, critical_difference: float) -> list[tuple[int, ...]]:
@@ -177,8 +167,7 @@ def holm(
     """Compare learners by their average ranks, with Holm's correction.
 
     The statistic ``z = (R_i - R_j) / sqrt(k (k + 1) / (6 N))`` is compared with the normal
-    distribution, two-sided. A control needs only k - 1 tests instead of k (k - 1) / 2, so that
-    smaller differences are found.
+    distribution, two-sided. A control needs k - 1 tests, not k (k - 1) / 2, and so finds more.
 
     Parameters
     ----------
@@ -187,10 +176,6 @@ def holm(
     control : int or str, optional
         Index or name of a learner to compare all others with, chosen before looking at the
         results; by default all pairs are compared.
-
-    Returns
-    -------
-    Comparisons
 
     References
     ----------
@@ -372,12 +357,7 @@ def corrected_resampled_t(
     first, second : array-like of shape (J,)
         A measure of both learners in each fold of each repeat.
     test_to_train : float
-        Number of test instances divided by the number of training instances: 1 / (k - 1) in
-        k-fold cross-validation.
-
-    Returns
-    -------
-    ResampledT
+        Test instances divided by training instances: 1 / (k - 1) in k-fold cross-validation.
 
     References
     ----------
@@ -395,8 +375,7 @@ def corrected_resampled_t(
     a, b = (np.asarray(part, dtype=np.float64) for part in (first, second))
     if a.ndim != 1 or a.shape != b.shape or len(a) < 2:
         raise ValueError(
-            "first and second must have the same number of folds, at least two, "
-            f"got shapes {a.shape} and {b.shape}"
+            f"first and second must have the same two or more folds, got {a.shape} and {b.shape}"
         )
     if not (np.isfinite(a).all() and np.isfinite(b).all()):
         raise ValueError("first and second must be finite, got NaN or infinity")

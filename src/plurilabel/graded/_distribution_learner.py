@@ -30,16 +30,14 @@ from plurilabel.graded._measures import check_distributions, intersection_simila
 class DistributionLearner(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
     """Base class of learners of label distributions. Subclasses write two hooks.
 
-    The degree of a label is the extent to which it describes an instance; degrees are non-negative
-    and sum to one.
+    Degrees tell how far labels describe an instance; they are non-negative and sum to one.
 
     ``_fit(X, D)``
         X is float64 or float32, dense or CSR; D is float64 of shape (n, q).
     ``_distributions(X)``
         returns degrees (n, q) that sum to one.
 
-    A 1-D y is one class per instance, with degree one; ``predict`` then returns the class with the
-    highest degree.
+    A 1-D y is one class per instance; ``predict`` then returns the one with the highest degree.
 
     Attributes
     ----------
@@ -68,12 +66,9 @@ class DistributionLearner(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
     _fitted: ClassVar[Declared] = {
-        "n_features_in_": count(),
-        "n_labels_": count(),
-        "label_names_": values("n_labels_"),
-        "single_output_": flag(),
-        "classes_": values("n_labels_"),
-    }
+        "n_features_in_": count(), "n_labels_": count(), "label_names_": values("n_labels_"),
+        "single_output_": flag(), "classes_": values("n_labels_"),
+    }  # fmt: skip
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Learn from instances and the degrees of their labels.
@@ -82,8 +77,7 @@ class DistributionLearner(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
         ----------
         X : array-like or sparse matrix of shape (n, d), or data frame
         y : array-like or data frame of shape (n, q), or 1-D classes
-            Non-negative degrees that sum to one in each row, up to a thousandth; rows are then
-            scaled to sum to one.
+            Non-negative degrees; rows sum to one up to a thousandth, and are scaled to do so.
         """
         if y is None:
             who = type(self).__name__

@@ -54,8 +54,7 @@ class DistributionNetwork(DistributionLearner):
     tol : float, default=1e-4
         Training ends when no entry of the gradient is larger.
     random_state : int, RandomState instance or None, default=None
-        Determines the initial weights of networks with hidden layers; the linear model starts
-        from zero and has one optimum.
+        Determines the initial weights of hidden layers; the linear model has one optimum.
 
     Attributes
     ----------

@@ -69,14 +69,10 @@ class GradedClassifier(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {**GRADED}
     _fitted: ClassVar[Declared] = {
-        "n_features_in_": count(),
-        "n_labels_": count(),
-        "label_names_": values("n_labels_"),
-        "single_output_": flag(),
-        "grades_": values("m"),
-        "classes_": values("m"),
+        "n_features_in_": count(), "n_labels_": count(), "label_names_": values("n_labels_"),
+        "single_output_": flag(), "grades_": values("m"), "classes_": values("m"),
         "decision_": parameter(),
-    }
+    }  # fmt: skip
 
     grades: Any
     decision: str
@@ -102,9 +98,8 @@ class GradedClassifier(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
         Returns
         -------
         ndarray of shape (n, q)
-            The median of the predicted distribution (the lower one of two), which is best for
-            absolute errors, or its mode, best for the share of wrong grades: see ``decision``.
-            Shape (n,) if ``y`` was 1-D.
+            The median of the predicted distribution (the lower one of two), best for absolute
+            errors, or its mode, best for the share of wrong grades. (n,) if ``y`` was 1-D.
         """
         cumulative = self._consistent(X)
         if self.decision_ == "median":
@@ -130,8 +125,7 @@ class GradedClassifier(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
         Returns
         -------
         ndarray of shape (n, q, m - 1)
-            For all grades but the lowest; never rising over the last axis. Shape (n, m - 1) if
-            ``y`` was 1-D.
+            For all grades but the lowest, never rising. Shape (n, m - 1) if ``y`` was 1-D.
         """
         cumulative = self._consistent(X)
         return cumulative[:, 0] if self.single_output_ else cumulative

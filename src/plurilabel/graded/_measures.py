@@ -29,8 +29,7 @@ TOLERANCE = 1e-3  # how far a row may be from summing to one: published degrees 
 def mean_absolute_error(Y_true: ArrayLike, Y_pred: ArrayLike, *, grades: Any = None) -> float:
     """Mean over instances and labels of the number of grades between truth and prediction.
 
-    Divided by m - 1 it is the generalised Hamming loss of the paper; it is also the mean number of
-    wrong answers to "at least g?".
+    The mean number of wrong answers to "at least g?", m - 1 times the paper's Hamming loss.
 
     Parameters
     ----------
@@ -197,8 +196,7 @@ def chebyshev_distance(D_true: ArrayLike, D_pred: ArrayLike) -> float:
 
     References
     ----------
-    X. Geng. Label distribution learning. IEEE TKDE 28(7), 2016; the six measures are in its
-    table 1.
+    X. Geng. Label distribution learning. IEEE TKDE 28(7), 2016, table 1.
 
     Examples
     --------

@@ -165,8 +165,7 @@ class VerticalReduction(Reduction):
         Learns one cut at a time. A multi-label learner of the library learns all cuts of a label
         together instead. Where it has no ``predict_proba``, its 0/1 predictions are used.
     grades : sequence, default=None
-        The scale, the lowest grade first. None: the categories of ``y`` if it has ordered ones, or
-        the integers that occur in it.
+        The scale, the lowest grade first. None: the ordered categories or the integers of ``y``.
     decision : {"median", "mode"}, default="median"
         Which grade of the predicted distribution ``predict`` returns: the median minimises the
         mean absolute error, the mode the share of wrong grades.

@@ -80,9 +80,7 @@ def _ordered_categories(y: Any, names: list[str] | None, name: str) -> list[Any]
     for key, column in columns.items():
         categories = getattr(column.dtype, "categories", None)
         if categories is not None and not getattr(column.dtype, "ordered", True):
-            raise ValueError(
-                f"the categories of {key!r} have no order: make them ordered, or pass grades"
-            )
+            raise ValueError(f"the categories of {key!r} have no order: order them or pass grades")
         found[key] = None if categories is None else list(categories)
     if not found:
         return None

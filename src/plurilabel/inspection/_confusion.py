@@ -58,8 +58,7 @@ class LabelConfusionDisplay(Display):
     def from_estimator(cls, estimator: Any, X: Any, Y: Any, **options: Any) -> Self:
         """Predict the labels of X and plot what is predicted instead of the true labels Y.
 
-        ``estimator`` is a fitted classifier or a saved model; ``options`` are those of
-        :meth:`from_predictions`.
+        ``estimator``: fitted, or a saved model; ``options``: of :meth:`from_predictions`.
         """
         Y, Z, names = _display.predicted(estimator, X, Y, options.pop("label_names", None))
         return cls.from_predictions(Y, Z, label_names=names, **options)

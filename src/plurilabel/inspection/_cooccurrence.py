@@ -29,8 +29,7 @@ class CooccurrenceDisplay(Display):
     Attributes
     ----------
     share_ : array of shape (labels shown, labels shown)
-        In row a and column b, the share of the instances with label a that have label b. NaN on
-        the diagonal.
+        Row a, column b: the share of instances with a that have b. NaN on the diagonal.
     ax_, figure_ : matplotlib Axes and Figure
 
     Examples
@@ -49,8 +48,7 @@ class CooccurrenceDisplay(Display):
     def from_estimator(cls, estimator: Any, X: Any, **options: Any) -> Self:
         """Predict the labels of X and plot which occur together.
 
-        ``estimator`` is a fitted classifier or a saved model; ``options`` are those of
-        :meth:`from_predictions`.
+        ``estimator``: fitted, or a saved model; ``options``: of :meth:`from_predictions`.
         """
         _, Z, names = _display.predicted(estimator, X, None, options.pop("label_names", None))
         return cls.from_predictions(Z, label_names=names, **options)

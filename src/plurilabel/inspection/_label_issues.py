@@ -58,8 +58,7 @@ def label_quality(
     Parameters
     ----------
     Y : 0/1 matrix of shape (n, q), dense, sparse or a data frame
-        The labels to check. NaN, None, NA or :class:`~plurilabel.datasets.UnknownLabels` where
-        unknown.
+        Labels to check. NaN, None, NA or :class:`~plurilabel.datasets.UnknownLabels`: unknown.
     scores : array-like of shape (n, q)
         Out-of-fold probabilities, as returned by
         ``sklearn.model_selection.cross_val_predict(..., method="predict_proba")``.
@@ -209,8 +208,7 @@ def _weights(given: NDArray[np.int8], unknown: Unknown, p: Floats) -> NDArray[np
 def _regressions(C: NDArray[np.float64], n: int) -> NDArray[np.float64]:
     """Ridge regressions of each label's residual on the others, from the products of n rows.
 
-    With T the inverse of C, ridge included, the weights are -T_kl / T_ll: a single inverse instead
-    of q regressions.
+    The weights are -T_kl / T_ll, T the inverse of C with the ridge: no q regressions.
     """
     q = len(C)
     # few rows determine q - 1 weights poorly, and each row contributes to its own prediction
@@ -240,8 +238,7 @@ class LabelIssues:
     scores : ndarray of float
         The probability of the label, as passed in.
     agreeing : ndarray of int, or None
-        Number of the ``n_neighbors`` nearest instances known to have the same value; None without
-        X.
+        Number of the ``n_neighbors`` nearest known to have the same value; None without X.
     n_neighbors : int
     label_names : sequence of str
     shape : tuple of int

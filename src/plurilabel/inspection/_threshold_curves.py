@@ -33,8 +33,7 @@ def plot_threshold_curves(
 ) -> Axes:
     """Plot a measure of each label against the cut, and mark the best cuts.
 
-    Up to seven labels each get a color and a name; more labels share a color, and the mean of
-    their curves is drawn.
+    Up to seven labels have a color and a name each; more share one, with their mean curve.
 
     Parameters
     ----------
@@ -163,8 +162,7 @@ class PrecisionRecallThresholdDisplay(Display):
     def from_estimator(cls, estimator: Any, X: Any, Y: Any, **options: Any) -> Self:
         """Score X, and plot precision and recall of the true labels Y over all cuts.
 
-        ``estimator`` is a fitted classifier with scores or a saved model; ``options`` are those
-        of :meth:`from_predictions`.
+        ``estimator``: fitted, or a saved model; ``options``: of :meth:`from_predictions`.
         """
         names = options.pop("label_names", None)
         estimator, X, Y, names = _display.opened(estimator, X, Y, names)

@@ -80,13 +80,9 @@ class DecimalText:
         return m / power.astype(np.float64), exact
 
     def numbers(
-        self,
-        ends: Places,
-        lengths: Places,
-        last: Places,
-        has_point: NDArray[np.bool_],
+        self, ends: Places, lengths: Places, last: Places, has_point: NDArray[np.bool_],
         letters: Places,
-    ) -> Floats | None:
+    ) -> Floats | None:  # fmt: skip
         """Values of numbers such as 7, -0.5 and 1e-3; None if one of them is not a number.
 
         The text is cut into runs (``ends, lengths``) at points and separators. ``last`` is the

@@ -31,10 +31,6 @@ def read(
     **options
         Passed to the reader.
 
-    Returns
-    -------
-    Dataset
-
     See Also
     --------
     read_arff, read_table, read_libsvm, read_xmc : The readers of each format.
@@ -62,9 +58,7 @@ def read(
     if format.read is not None:
         return format.read(path, **({} if format.has_labels else {"labels": labels}), **options)
     if labels is None:
-        raise ValueError(
-            f"labels must name the label columns of {name}, or its one column of tags"
-        )
+        raise ValueError(f"labels must name the label columns of {name} or its tag column")
     if isinstance(labels, int):
         raise ValueError(f"labels must name columns of {name}, got the number {labels}")
     return read_table(path, labels=labels, **options)

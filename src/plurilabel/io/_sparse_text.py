@@ -140,8 +140,7 @@ def write_libsvm(path: AnyPath, dataset: Dataset, *, zero_based: bool = False) -
     """Write a dataset in LIBSVM's multi-label format.
 
     The file is written atomically, and gzipped if its name ends in ``.gz``. The format has no room
-    for names and numbers of columns: pass the latter to :func:`read_libsvm` to get exactly the
-    same X and Y.
+    for names and numbers of columns: pass the latter to :func:`read_libsvm` to get the same X, Y.
 
     Parameters
     ----------

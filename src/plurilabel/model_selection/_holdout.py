@@ -73,8 +73,7 @@ def stratified_split(
 ) -> list[Any]:
     """Split arrays into two or more parts with evenly distributed labels.
 
-    The multi-label counterpart of :func:`sklearn.model_selection.train_test_split`, with results
-    in the same order.
+    Like :func:`sklearn.model_selection.train_test_split`, with results in the same order.
 
     Parameters
     ----------
@@ -177,6 +176,5 @@ def _rows_of(n: int, size: Any, round_down: bool, name: str) -> int:
         wanted = round(float(size) * n, 9)  # 0.07 * 100 is 7.000000000000001
         return floor(wanted) if round_down else ceil(wanted)
     raise ValueError(
-        f"{name} must be a fraction between 0 and 1 or a number of rows from 1 to {n - 1}, "
-        f"got {size!r}"
+        f"{name} must be a fraction in (0, 1) or a number of rows up to {n - 1}, got {size!r}"
     )

@@ -23,16 +23,14 @@ Masks: TypeAlias = Iterator[NDArray[np.bool_]]
 class IterativeStratifiedKFold(KFold):
     """K folds of multi-label data with evenly distributed labels.
 
-    The multi-label counterpart of :class:`sklearn.model_selection.StratifiedKFold`. A 1-D y is
-    treated as one label per class.
+    Like :class:`sklearn.model_selection.StratifiedKFold`. A 1-D y is one label per class.
 
     Parameters
     ----------
     n_splits : int, default=5
         Number of folds, at least 2.
     shuffle : bool, default=False
-        Whether to assign the rows in random order; otherwise rows with the same labels are
-        assigned in their order.
+        Whether to assign rows in random order; otherwise rows with the same labels keep theirs.
     random_state : int, RandomState instance or None, default=None
         Seed of the shuffle; only used with ``shuffle=True``.
 

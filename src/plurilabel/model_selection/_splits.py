@@ -24,15 +24,9 @@ Split = tuple[NDArray[np.intp], NDArray[np.intp]]
 
 
 def splits_by(
-    cv: Any,
-    X: Any,
-    y: Any,
-    groups: Any = None,
-    *,
-    stratify: bool = True,
-    random_state: int | None = None,
-    **metadata: Any,
-) -> list[Split]:
+    cv: Any, X: Any, y: Any, groups: Any = None, *, stratify: bool = True,
+    random_state: int | None = None, **metadata: Any,
+) -> list[Split]:  # fmt: skip
     """Row indices of training and test parts, for any ``cv`` that scikit-learn accepts.
 
     An int is a number of folds, of whole groups if there are any; None means 5. Other values must
@@ -100,8 +94,7 @@ def _check_pairs(pairs: list[Split], n: int, groups: Any) -> None:
     for k, (train, test) in enumerate(pairs):
         if not len(train) or not len(test):
             raise ValueError(
-                f"cv must leave rows for training and testing, got {len(train)} and {len(test)} "
-                f"in split {k}"
+                f"cv must leave rows to train and test, got {len(train)}, {len(test)} in split {k}"
             )
         if max(train.max(), test.max()) >= n or min(train.min(), test.min()) < 0:
             raise ValueError(f"cv must contain indices of the {n} rows, got others in split {k}")

@@ -89,8 +89,7 @@ def deal_block(
     """Part of each row of a block, where the parts already have some rows.
 
     ``sizes`` (k,) and ``weight`` (q,), the number of rows divided by those with each label, refer
-    to all rows. ``got`` (q + 1, k) counts the rows of each part by label, with all rows last; it
-    is updated.
+    to all rows. ``got`` (q + 1, k) counts rows of each part by label, all rows last; updated.
     """
     n, k = Y.shape[0], len(sizes)
     tie = np.arange(n) if random_state is None else random_state.permutation(n)
@@ -221,9 +220,7 @@ def _deal_one_by_one(
     return parts
 
 
-def _exchange(
-    Y: sparse.csr_array, number: NDArray[Any], key: NDArray[Any], sizes: Ints, part: Ints
-) -> None:
+def _exchange(Y: sparse.csr_array, number: Ints, key: Ints, sizes: Ints, part: Ints) -> None:
     """Exchange rows that differ in one label if that makes the label more even, in place."""
     # Other labels and sizes do not change. The last rows had to go where there was room, so a few
     # labels can be a row or two off.

@@ -188,9 +188,8 @@ def refused(stream: BinaryIO) -> str | None:
                 if start.startswith(b"PK") and _holds_packed(member, entry.file_size):
                     return "it contains compressed sparse matrices"
                 is_array = start == b"\x93NUMPY"
-                shapes[entry.filename] = (
-                    _checked_shape(member, entry.file_size) if is_array else None
-                )
+                shape = _checked_shape(member, entry.file_size) if is_array else None
+                shapes[entry.filename] = shape
         if "schema.json" not in sizes:
             return None
         schema = json.loads(archive.read("schema.json"))

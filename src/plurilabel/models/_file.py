@@ -64,9 +64,8 @@ def save_model(
     path : str or path
         Must end in ``.skops``.
     compress : bool or int from 0 to 9, default=False
-        Compression level; True is 3. A compressed file cannot be memory-mapped by ``load``. A
-        model that would shrink to less than 1/20 of its size is not compressed, since ``load``
-        rejects such files.
+        Compression level; True is 3. A compressed file cannot be memory-mapped by ``load``. Models
+        that would shrink below 1/20 of their size are not compressed: ``load`` rejects them.
 
     See Also
     --------
@@ -165,10 +164,6 @@ def load_model(path: str | os.PathLike[str], *, mmap_mode: Literal["r"] | None =
         must not be compressed, and nothing may write to it while the model is in use; ``save``
         does not, but replaces it.
 
-    Returns
-    -------
-    Model
-
     Raises
     ------
     ModelFileError
@@ -221,11 +216,9 @@ def load_model(path: str | os.PathLike[str], *, mmap_mode: Literal["r"] | None =
         ) from None
     except Exception as error:  # a file from elsewhere may cause any error
         raise ModelFileError(f"{path} cannot be loaded: {_why(error, made_by)}") from None
-    for warning in caught:
-        if not issubclass(warning.category, InconsistentVersionWarning):
-            warnings.warn_explicit(
-                warning.message, warning.category, warning.filename, warning.lineno
-            )
+    for w in caught:
+        if not issubclass(w.category, InconsistentVersionWarning):
+            warnings.warn_explicit(w.message, w.category, w.filename, w.lineno)
     if private := unchecked(model.estimator):
         warnings.warn(
             f"{path} contains a {private.rpartition('.')[2]}, whose arrays can be checked for "

@@ -49,8 +49,7 @@ def find_issues(
     data, labels, text, categorical, words, group, random_state, progress, **reading
         As for :func:`train`.
     learner : str or estimator, default=None
-        Must have ``predict_proba``. By default one logistic regression per label, on scaled
-        features.
+        Must have ``predict_proba``. By default logistic regressions on scaled features.
     cv : int, default=5
         Number of stratified folds.
     threshold : float, default=0.5

@@ -225,9 +225,8 @@ class Model:
         list
             One explanation per row, with the label names of the model; they can be printed.
         """
-        return self.explanations(
-            self._read(rows).X, feature_names=feature_names, reference=reference
-        )
+        X = self._read(rows).X
+        return self.explanations(X, feature_names=feature_names, reference=reference)
 
     def explanations(self, X: Any, **options: Any) -> list[Any]:
         """Explain rows from :meth:`read`, with the options of :meth:`explain`."""
@@ -411,10 +410,6 @@ class Model:
             Whether labels may be probabilities, as for :func:`plurilabel.io.read_table`.
         sheet : str, default=None
             Name of the sheet of an Excel file.
-
-        Returns
-        -------
-        ModelRows
         """
         options = {"sep": sep, "empty_labels": empty_labels, "soft": soft, "sheet": sheet}
         return read_rows(self, source, with_labels=with_labels, embeddings=embeddings, **options)

@@ -126,9 +126,7 @@ def _frame(source: Any, names: list[str]) -> ModelRows:
     """Select the model's columns of a user's data frame."""
     source = source if hasattr(source, "iloc") else source.to_pandas()
     if missing := [name for name in names if name not in set(source.columns)]:
-        raise ValueError(
-            f"missing columns: {_quoted(missing)} ({len(missing)} of the model's {len(names)})"
-        )
+        raise ValueError(f"missing columns: {_quoted(missing)} ({len(missing)} of {len(names)})")
     return ModelRows(source[names], None, source, [])
 
 
@@ -141,9 +139,7 @@ def _array(source: Any, d: int, names: list[str]) -> Any:
     """Check an array of d features; a data frame if the estimator was fitted on one."""
     X = source if sparse.issparse(source) or isinstance(source, Bags) else np.asarray(source)
     if len(X.shape) < 2 or X.shape[-1] != d:
-        raise ValueError(
-            f"expected {counted(d, 'feature')}, as in training, got an array of shape {X.shape}"
-        )
+        raise ValueError(f"expected {counted(d, 'feature')}, as in training, got shape {X.shape}")
     if not names or isinstance(X, Bags):
         return X
     return table_module("pandas").DataFrame(dense(X), columns=names)
@@ -191,9 +187,7 @@ def _features(model: Model, data: Dataset, by_position: bool) -> Matrix:
             raise ValueError(f"expected {d} features, as in training, got {data.X.shape[1]}")
         return data.X
     if missing := sorted(set(names).difference(data.feature_names)):
-        raise ValueError(
-            f"missing features: {_quoted(missing)} ({len(missing)} of the model's {d})"
-        )
+        raise ValueError(f"missing features: {_quoted(missing)} ({len(missing)} of {d})")
     return _columns_by_name(data.X, data.feature_names, names)
 
 

@@ -57,8 +57,7 @@ def save_parts(learner: DaskLazyClassifier, folder: str | os.PathLike[str]) -> N
     """
     if not isinstance(learner, DaskLazyClassifier):
         raise TypeError(
-            f"save_parts needs a DaskLazyClassifier, got {type(learner).__name__}: "
-            "plurilabel.save saves others"
+            f"save_parts needs a DaskLazyClassifier, got {type(learner).__name__}: use save"
         )
     check_is_fitted(learner)
     dask = import_dask("save_parts")
@@ -93,10 +92,6 @@ def load_parts(folder: str | os.PathLike[str]) -> DaskLazyClassifier:
     folder : str or path
         Must be visible to all workers.
 
-    Returns
-    -------
-    DaskLazyClassifier
-
     Raises
     ------
     ModelFileError
@@ -112,9 +107,7 @@ def load_parts(folder: str | os.PathLike[str]) -> DaskLazyClassifier:
         except (OSError, ValueError, EOFError, KeyError, BadZipFile) as error:
             raise ModelFileError(f"{place / name} cannot be read: {error}") from None
         if shape != (size, width):
-            raise ModelFileError(
-                f"{place / name} must be an array of shape {(size, width)}, got {shape}"
-            )
+            raise ModelFileError(f"{place / name} must have shape {(size, width)}, got {shape}")
     read = dask.delayed(_read)
     blocks = RowBlocks([read(os.fspath(place / name)) for name in names], sizes, width)
     try:

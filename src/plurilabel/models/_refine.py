@@ -36,10 +36,6 @@ def calibrate(model: Model, rows: Any, *, method: str = "sigmoid") -> Model:
     method : {"sigmoid", "beta", "temperature", "isotonic", "auto"}, default="sigmoid"
         As in :class:`~plurilabel.CalibratedClassifier`.
 
-    Returns
-    -------
-    Model
-
     Examples
     --------
     >>> from plurilabel import MLkNN, datasets
@@ -85,10 +81,6 @@ def guarantee(
         Probability that the risk is larger. By default 0.1 for "discoveries", while the first
         three control only the mean risk. Not for "labels".
 
-    Returns
-    -------
-    Model
-
     Examples
     --------
     >>> from plurilabel import MLkNN, datasets
@@ -121,9 +113,7 @@ def guarantee(
 
 def _checked(model: Any) -> Model:
     if not isinstance(model, Model):
-        raise TypeError(
-            f"model must be a Model, got {type(model).__name__}; use Model.of(estimator)"
-        )
+        raise TypeError(f"model must be a Model, got {type(model).__name__}; use Model.of")
     return model
 
 

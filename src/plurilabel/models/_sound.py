@@ -25,15 +25,10 @@ CHECKED = ("1.6", "1.9")
 
 # modules whose compiled code trusts its input
 _REFUSED = (
-    "sklearn.cluster.",
-    "sklearn.decomposition._dict_learning.",
-    "sklearn.decomposition._lda.",
-    "sklearn.decomposition._nmf.",
-    "sklearn.ensemble._iforest.",
-    "sklearn.manifold.",
-    "sklearn.neighbors._kde.",
-    "sklearn.semi_supervised._label_propagation.",
-)
+    "sklearn.cluster.", "sklearn.decomposition._dict_learning.", "sklearn.decomposition._lda.",
+    "sklearn.decomposition._nmf.", "sklearn.ensemble._iforest.", "sklearn.manifold.",
+    "sklearn.neighbors._kde.", "sklearn.semi_supervised._label_propagation.",
+)  # fmt: skip
 _NODES = "sklearn.tree._tree.Tree"
 
 
@@ -43,8 +38,7 @@ def check_sound(estimator: Any) -> None:
         name = _name(part)
         if name.startswith(_REFUSED):
             raise ValueError(
-                f"{name} is not allowed in a model file: the input of its compiled code cannot "
-                "be checked"
+                f"{name} is not allowed in a model file: its compiled code cannot be checked"
             )
         check_callable(part)
         check_attributes(part)

@@ -102,8 +102,7 @@ class _Search(GridSearchCV):
     """A grid search that reports its progress and can end early.
 
     ``tick`` is called with the number of candidates done, the number of all, a text and seconds;
-    a candidate is only started if it, and ``ahead`` times as much after the search, fit into
-    ``seconds``.
+    a candidate is started if it and ``ahead`` times as much afterwards fit into ``seconds``.
     """
 
     tick: Callable[[int, int, str, float], object] = staticmethod(lambda *_: None)

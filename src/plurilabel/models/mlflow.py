@@ -37,9 +37,8 @@ def save_model(model: Model | Any, path: str | os.PathLike[str], **options: Any)
     path : str or path
         A new or empty folder.
     **options : dict
-        Options of ``mlflow.pyfunc.save_model``, such as ``metadata``. By default, the signature
-        and an input example are derived from the model, and the requirements are the installed
-        versions.
+        Options of ``mlflow.pyfunc.save_model``, such as ``metadata``. By default, signature and
+        input example are derived from the model; requirements are the installed versions.
 
     See Also
     --------
@@ -73,8 +72,7 @@ def log_model(model: Model | Any, name: str, **options: Any) -> Any:
     name : str
         Name of the logged model.
     **options : dict
-        Options of ``mlflow.pyfunc.log_model``, such as ``registered_model_name`` and ``tags``;
-        see :func:`save_model`.
+        Options of ``mlflow.pyfunc.log_model``, such as ``tags``; see :func:`save_model`.
 
     Returns
     -------
@@ -128,17 +126,12 @@ def log_run(model: Model, experiment: str | None = None, *, name: str = "model")
 def load_model(uri: str | os.PathLike[str]) -> Model:
     """Load a model stored by ``save_model`` or ``log_model`` of this module.
 
-    The file is checked by :func:`plurilabel.models.load_model`; no other artifact is imported or
-    run.
+    The file is checked by :func:`plurilabel.models.load_model`; nothing else is imported or run.
 
     Parameters
     ----------
     uri : str or path
         A folder, or a model URI of MLflow: ``runs:/...``, ``models:/...``.
-
-    Returns
-    -------
-    Model
     """
     folder = Path(uri)
     if not folder.is_dir():
@@ -146,9 +139,7 @@ def load_model(uri: str | os.PathLike[str]) -> Model:
         folder = Path(download(artifact_uri=os.fspath(uri)))
     file = folder / "data" / FILE  # where MLflow puts it
     if not file.is_file():
-        raise models.ModelFileError(
-            f"{os.fspath(uri)} is not a model of plurilabel: it has no data/{FILE}"
-        )
+        raise models.ModelFileError(f"{os.fspath(uri)} is not a plurilabel model (no data/{FILE})")
     return models.load_model(file)
 
 

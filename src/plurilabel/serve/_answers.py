@@ -70,12 +70,9 @@ def answered_row(
 
 
 def explained(
-    why: Any,
-    label_names: Sequence[str],
-    wanted: Sequence[str] | None,
-    top: int,
+    why: Any, label_names: Sequence[str], wanted: Sequence[str] | None, top: int,
     texts: Mapping[str, str],
-) -> dict[str, Any]:
+) -> dict[str, Any]:  # fmt: skip
     """Labels of one row with their largest contributions, the highest score first.
 
     The words of ``texts``, by column, are marked for the first labels.
@@ -93,9 +90,7 @@ def explained(
                 "score": finite(scores[j]),
                 "base": finite(why.base[j]),
                 "adds_up_to": str(why.scales[j]),
-                "parts": [
-                    {"part": name, "adds": finite(value)} for name, value in why.top(j, top)
-                ],
+                "parts": [{"part": name, "adds": finite(adds)} for name, adds in why.top(j, top)],
                 **(_marks(markers, j) if place < MARKED_LABELS else {}),
             }
             for place, j in enumerate(order)
@@ -167,16 +162,12 @@ def finite(value: Any) -> float | None:
 
 
 def exported(
-    model: Model,
-    columns: Sequence[str],
-    features: Sequence[Any],
-    labels: Sequence[Sequence[str]],
+    model: Model, columns: Sequence[str], features: Sequence[Any], labels: Sequence[Sequence[str]],
     format: str,
-) -> bytes:
+) -> bytes:  # fmt: skip
     """Write JSON rows and their labels as CSV or JSON lines.
 
-    The labels have the form of the table that the model was fitted on: tags in one column, or one
-    column of 0 and 1 per label.
+    Labels are as in the training table: tags in one column, or a 0/1 column per label.
     """
     columns = columns or ["text"]
     nothing = 0 if model.sparse_features else None

@@ -101,14 +101,9 @@ def create_app(
     for error in (BadInput, StoreError, HTTPException, RequestValidationError):
         app.add_exception_handler(error, error_response)
     app.guard = Guard(
-        super(_Application, app).__call__,
-        context.counters,
-        context.budget,
-        token=token,
-        hosts=hosts,
-        public=(*_routes.PAGE, "/health"),
-        direct={"/predict": _routes.predict},
-    )
+        super(_Application, app).__call__, context.counters, context.budget, token=token,
+        hosts=hosts, public=(*_routes.PAGE, "/health"), direct={"/predict": _routes.predict},
+    )  # fmt: skip
     return app
 
 

@@ -24,14 +24,9 @@ class Batches:
     """
 
     def __init__(
-        self,
-        work: Callable[[Sequence[Any]], Sequence[Any]],
-        *,
-        most: int,
-        waiting: int,
-        seconds: float | None = None,
-        threads: int = 1,
-    ) -> None:
+        self, work: Callable[[Sequence[Any]], Sequence[Any]], *, most: int, waiting: int,
+        seconds: float | None = None, threads: int = 1,
+    ) -> None:  # fmt: skip
         self.work, self.most, self.waiting, self.seconds = work, most, waiting, seconds
         self.queued = 0
         self.sizes = [0, 0]  # batches, rows in them

@@ -23,8 +23,7 @@ _ERRORS = (ValueError, TypeError, OverflowError)
 class Corrections:
     """The log of corrections, and the model that has learned them.
 
-    The entries of the store are replayed; if that fails, it is closed. A failed refit is reported
-    in ``remarks``.
+    Entries of the store are replayed; if that fails, it is closed. ``remarks`` has failed refits.
     """
 
     def __init__(self, training: Training, store: Store, remarks: list[str]) -> None:

@@ -52,8 +52,7 @@ class Limits:
     explained : int
         Rows of a request to explain.
     seconds : float
-        Time to send the head of a request, to send its body, to compute the response, and to
-        receive a part of it.
+        Time for the head of a request, for its body, for the response, and for a part of it.
     batch : int
         Rows of a batch.
     waiting : int
@@ -61,8 +60,7 @@ class Limits:
     connections : int
         Open connections.
     memory : int
-        Estimated bytes of all parsed requests in progress and of their responses; further
-        requests are rejected.
+        Estimated bytes of all requests in progress and their responses; more are rejected.
     """
 
     body: int = 16 << 20

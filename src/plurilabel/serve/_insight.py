@@ -115,18 +115,10 @@ class Insight:
         return np.abs(2 * self.probabilities(S) - 1).min(axis=1)
 
     def rows(
-        self,
-        *,
-        label: str | None = None,
-        having: str = "any",
-        below: float = 1.0,
-        above: float = 0.0,
-        issues: bool = False,
-        find: str = "",
-        sort: str = "row",
-        start: int = 0,
-        most: int = 20,
-    ) -> dict[str, Any]:
+        self, *, label: str | None = None, having: str = "any", below: float = 1.0,
+        above: float = 0.0, issues: bool = False, find: str = "", sort: str = "row",
+        start: int = 0, most: int = 20,
+    ) -> dict[str, Any]:  # fmt: skip
         """Filter and sort rows; return a page of them."""
         view, j = self.view(), self._place(label)
         keep = (view.sure <= below) & (view.sure >= above)

@@ -28,13 +28,9 @@ _HUGE = 1e100  # larger numbers are blamed if a learner fails
 MISSING = "a value is missing, and the model does not support missing values"
 _READ_ERRORS = (ValueError, TypeError, OverflowError)
 _KINDS: dict[type, str] = {
-    type(None): "null",
-    dict: "an object",
-    list: "a list",
-    np.ndarray: "a list",
-    bool: "a boolean",
-    bytes: "bytes",
-}
+    type(None): "null", dict: "an object", list: "a list", np.ndarray: "a list",
+    bool: "a boolean", bytes: "bytes",
+}  # fmt: skip
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 _FIXED_FORMAT: dict[str, Callable[[Any], bool]] = {
     "numbers": lambda value: not isinstance(value, str),

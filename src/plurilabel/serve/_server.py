@@ -192,8 +192,7 @@ class LimitedProtocol(HttpToolsProtocol):
     """HTTP with limits on connections, on the head of a request and on stalled responses.
 
     uvicorn has no such limits: a connection without a request, or with half a request line, would
-    stay open forever, and the head of a request could have any size. The time for a
-    body is limited where it is read.
+    stay open forever, and the head of a request could have any size. Bodies are limited elsewhere.
     """
 
     def __init__(self, *, limits: Limits, budget: Budget, **uvicorn: Any) -> None:

@@ -57,8 +57,7 @@ class Service:
     name : str, default=None
         Name of the model.
     digest : str, default=None
-        Identifies the model in the store. By default it is computed from the learner, the
-        labels and the features.
+        Identifies the model in the store; by default a hash of learner, labels and features.
 
     Examples
     --------
@@ -347,9 +346,8 @@ class Service:
             for i, why in enumerate(found)
         ]  # fmt: skip
         if self.training.how == "exact" and found and hasattr(found[0], "neighbors"):
-            for one, why, shared in zip(
-                explained, found, answers.shared_features(now, read.X, found)
-            ):
+            shares = answers.shared_features(now, read.X, found)
+            for one, why, shared in zip(explained, found, shares):
                 rows_near = now.rows[why.neighbors].tolist()
                 one["neighbors"] = [
                     {**self.row_card(row), "distance": finite(distance), "shares": names}
@@ -431,9 +429,7 @@ class Service:
             rows = ledger.rows()
         features = [self.features_of(row) for row in rows]
         if None in features:
-            problem = (
-                "the original training rows are not available: start the service with the data"
-            )
+            problem = "the training rows are not available: start the service with the data"
             raise BadInput(problem, status=409)
         labels = [self.labels_of(row) for row in rows]
         return answers.exported(self.model, list(self.reader.kinds), features, labels, format)

@@ -67,9 +67,8 @@ class Store:
 
     Entries are on disk when :meth:`append` returns: the file is in WAL mode and synchronized at
     every commit. Only one process at a time can open it; nothing is appended to a file that was
-    removed, replaced or changed meanwhile. ``about`` identifies the model that the log belongs
-    to; a file of another model is rejected. All entries are kept in memory, and have at most
-    ``most`` bytes.
+    removed, replaced or changed meanwhile. ``about`` identifies the model; a
+    file of another model is rejected. All entries are kept in memory, with at most ``most`` bytes.
     """
 
     def __init__(
@@ -121,8 +120,7 @@ class Store:
     def _check_files(self, *, written: bool = False) -> None:
         """Raise an error if the files were removed or replaced.
 
-        SQLite continues writing to a file that was removed. Before a write, the files must not
-        have changed since the previous one.
+        SQLite goes on writing to a removed file, so it must not have changed since the last write.
         """
         now = self._stats()
         for path, before in self._known.items():

@@ -111,8 +111,7 @@ class LabelStudio:
     def predict(self, request: Any) -> dict[str, Any]:
         """Respond to ``POST /predict`` with the choices for each task.
 
-        The score of a prediction, by which Label Studio can sort tasks, is the mean probability
-        that a label is predicted correctly.
+        The score of a prediction is the mean probability that a label is right, to sort tasks by.
         """
         request = _object(request, "the request")
         tagging = read_config(request.get("label_config"), self.names)
@@ -154,8 +153,7 @@ class LabelStudio:
     def webhook(self, request: Any) -> dict[str, Any]:
         """Respond to ``POST /webhook``: learn created, updated and deleted annotations.
 
-        An annotation that is deleted, or updated to be skipped, is unlearned. Other events change
-        nothing.
+        An annotation that is deleted or then skipped is unlearned. Other events change nothing.
         """
         event = _object(request, "the request")
         action = event.get("action")
@@ -236,10 +234,7 @@ def read_config(config: Any, label_names: Collection[str] = ()) -> Tagging:
         if one_label or tag.get("choice") == "multiple"
     ]
     if not groups:
-        raise BadInput(
-            'the labeling configuration must have <Choices choice="multiple">, since a task can '
-            "have several labels"
-        )
+        raise BadInput('the labeling configuration must have <Choices choice="multiple">')
     tagging = max(groups, key=lambda group: len(group.choice_of(label_names)))
     if label_names and not tagging.choice_of(label_names):
         choices = listed([repr(choice) for choice in tagging.choices], 5)
@@ -297,9 +292,7 @@ def _labels(annotation: Mapping[str, Any], tagging: Tagging, names: Any) -> list
 def _task_of(annotation: Mapping[str, Any], event: Mapping[str, Any]) -> Any:
     """The task of an annotation; None if the event does not contain it."""
     tasks, number = _listed(event, "tasks", "task"), annotation.get("task")
-    return next(
-        (task for task in tasks if type(number) is not int or task.get("id") == number), None
-    )
+    return next((t for t in tasks if type(number) is not int or t.get("id") == number), None)
 
 
 def _listed(

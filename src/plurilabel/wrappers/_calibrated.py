@@ -38,8 +38,7 @@ class CalibratedClassifier(ProbabilisticClassifier, OutOfFoldWrapper):
     calibrator_ : ScoreCalibrator
         The maps of its scores.
     classes_, label_names_, n_labels_
-        As for all learners; ``n_features_in_`` and ``feature_names_in_`` if ``estimator_`` has
-        them.
+        As for all learners; ``n_features_in_``, ``feature_names_in_`` if ``estimator_`` has them.
 
     See Also
     --------

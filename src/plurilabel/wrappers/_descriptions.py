@@ -45,11 +45,9 @@ class LabelDescriptions(ProbabilisticClassifier, OutOfFoldWrapper):
     Parameters
     ----------
     estimator : classifier
-        Any that takes the rows given to ``fit``, such as a pipeline that begins with
-        :func:`plurilabel.io.word_features`.
+        Takes the rows of ``fit``: a pipeline that begins with :func:`plurilabel.io.word_features`.
     descriptions : sequence of str, or mapping of str to str, default=None
-        A name or sentence for each label, in the order of the labels or by their names. By
-        default the names of the labels.
+        A name or sentence for each label, in order or by name. By default the names.
     encoder : encoder of :mod:`plurilabel.text`, default=None
         What compares texts and descriptions; :class:`StaticEncoder` by default.
     text : str, default=None
@@ -104,14 +102,10 @@ class LabelDescriptions(ProbabilisticClassifier, OutOfFoldWrapper):
         "text": [None, str],
     }
     _fitted: ClassVar[Declared] = {
-        "label_vectors_": numbers("n_labels_", None, optional=True),
-        "mean_": numbers("n_labels_"),
-        "deviation_": numbers("n_labels_"),
-        "weights_": numbers("n_labels_"),
-        "n_texts_": count(),
-        "slope_": number(),
-        "intercept_": number(),
-    }
+        "label_vectors_": numbers("n_labels_", None, optional=True), "mean_": numbers("n_labels_"),
+        "deviation_": numbers("n_labels_"), "weights_": numbers("n_labels_"), "n_texts_": count(),
+        "slope_": number(), "intercept_": number(),
+    }  # fmt: skip
     _explained = "what the classifier says without descriptions"
 
     def __init__(

@@ -112,8 +112,7 @@ class HierarchicalClassifier(OpenWrapper, ProbabilisticClassifier, ScoringClassi
         y : 0/1 matrix of shape (n, q), dense, sparse or a data frame
             A data frame gives the labels their names.
         **params : dict
-            ``sample_weight`` for the classifier's ``fit``; under metadata routing whatever it
-            requests.
+            ``sample_weight`` for ``fit``; under metadata routing whatever it requests.
         """
         X, Y = self._validate_fit(X, y)
         if get_config()["enable_metadata_routing"]:

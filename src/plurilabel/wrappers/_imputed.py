@@ -34,8 +34,7 @@ class ImputedLabels(Wrapper, ProbabilisticClassifier, ScoringClassifier):
         With ``predict_proba`` (scores are probabilities, cut at 0.5) or ``decision_function``
         (cut at 0).
     imputer : learner, default=None
-        One with ``accepts_unknown_labels``; None is :class:`~plurilabel.MLkNN` with ten
-        neighbours, or as many as there are.
+        One with ``accepts_unknown_labels``; None is :class:`~plurilabel.MLkNN` with 10 neighbours.
 
     Attributes
     ----------
@@ -92,8 +91,7 @@ class ImputedLabels(Wrapper, ProbabilisticClassifier, ScoringClassifier):
         )  # fmt: skip
         if self.imputer is not None and not getattr(self.imputer, "accepts_unknown_labels", False):
             raise ValueError(
-                "imputer must be a learner that accepts unknown labels, "
-                f"got {type(self.imputer).__name__}"
+                f"imputer must accept unknown labels, got {type(self.imputer).__name__}"
             )
         few = max(1, min(10, n - 1))
         imputer: Any = MLkNN(few) if self.imputer is None else clone(self.imputer)

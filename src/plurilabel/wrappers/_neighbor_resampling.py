@@ -32,8 +32,7 @@ class MLeNN(RowChooser):
 
     Notes
     -----
-    Neighbours are by Euclidean distance, from :class:`~plurilabel.ExactIndex`. Two rows
-    without any labels do not differ.
+    Neighbours are those of :class:`~plurilabel.ExactIndex`. Rows without labels are alike.
 
     References
     ----------
@@ -149,8 +148,7 @@ class MLSMOTE(Resampler):
     Parameters
     ----------
     n_neighbors : int, default=5
-        All rows with the label are neighbours if there are fewer; a label of a single row is left
-        alone.
+        All rows with the label are neighbours if there are fewer; labels of one row are kept.
     random_state : int, RandomState instance or None, default=None
 
     Notes

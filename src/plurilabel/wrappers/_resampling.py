@@ -162,9 +162,7 @@ class ResampledClassifier(DelegatedScores):
         unknown = isinstance(Y, UnknownLabels)
         Y = Y if unknown else check_labels(Y, name="Y of the resampler")
         if Y.shape[1] != self.n_labels_:
-            raise ValueError(
-                f"resampler must return all {self.n_labels_} labels, got {Y.shape[1]} column(s)"
-            )
+            raise ValueError(f"resampler must keep all {self.n_labels_} labels, got {Y.shape[1]}")
         self.n_resampled_ = int(Y.shape[0])
         if not (unknown and sparse.issparse(Y.Y)):
             Y = self._named_targets(Y.toarray() if unknown else Y)

@@ -51,8 +51,7 @@ class ThresholdClassifier(DelegatedScores, OutOfFoldWrapper):
     strategy_ : strategy
         The fitted strategy, with the learned cuts.
     classes_, label_names_, n_labels_
-        As for all learners; ``n_features_in_`` and ``feature_names_in_`` if ``estimator_`` has
-        them.
+        As for all learners; ``n_features_in_``, ``feature_names_in_`` if ``estimator_`` has them.
 
     Notes
     -----
@@ -67,8 +66,7 @@ class ThresholdClassifier(DelegatedScores, OutOfFoldWrapper):
 
     Examples
     --------
-    The neighbours of an instance seldom agree on a rare label; with a separate cut for each label,
-    many more are found:
+    Neighbours seldom agree on a rare label; with a cut for each label, many more are found:
 
     >>> from sklearn.datasets import make_multilabel_classification
     >>> from sklearn.model_selection import train_test_split

@@ -253,13 +253,11 @@ class OutOfFoldWrapper(OpenWrapper):
         groups : array-like of shape (n,), default=None
             Rows of one group stay together in every split, here and in ``estimator``.
         **params : dict
-            Metadata for ``estimator.fit`` and ``cv.split``, such as ``sample_weight``, passed on
-            by scikit-learn's metadata routing.
+            Metadata for ``estimator.fit`` and ``cv.split``, such as ``sample_weight``, by routing.
         """
         if params and not get_config()["enable_metadata_routing"]:
             raise ValueError(
-                f"{sorted(params)} can only be passed to fit with "
-                "sklearn.set_config(enable_metadata_routing=True)"
+                f"{sorted(params)} require sklearn.set_config(enable_metadata_routing=True)"
             )
         if isinstance(self.cv, str):
             y = self._as_trained(y)
@@ -401,7 +399,6 @@ def scores_of(
         raise TypeError(f"estimator must return dense scores, but {name} returned a sparse matrix")
     if scores.shape[1] != n_labels:
         raise ValueError(
-            f"estimator must score each of the {n_labels} labels, but {name} returned "
-            f"{scores.shape[1]} column(s)"
+            f"estimator must score all {n_labels} labels, but {name} returned {scores.shape[1]}"
         )
     return scores

@@ -118,7 +118,7 @@ def test_missing_values():
     values = DEMSAR.copy()
     values[3, 2] = np.nan
     for test in (average_ranks, friedman, nemenyi, holm, wilcoxon):
-        with pytest.raises(ValueError, match="got NaN for learner2 in row 3; missing='drop'"):
+        with pytest.raises(ValueError, match="got NaN for learner2 in row 3; use missing='drop'"):
             test(values, greater_is_better=True)
     kept = average_ranks(np.delete(DEMSAR, 3, axis=0), greater_is_better=True)
     dropped = average_ranks(values, greater_is_better=True, missing="drop")

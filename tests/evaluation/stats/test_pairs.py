@@ -119,7 +119,7 @@ def test_corrected_t_without_spread():
     [
         (lambda: holm(DEMSAR, greater_is_better=True, control="x"), "control must be one of"),
         (lambda: holm(DEMSAR, greater_is_better=True, control=4), "an index below 4, got 4"),
-        (lambda: corrected_resampled_t([1.0], [2.0], test_to_train=1), "at least two"),
+        (lambda: corrected_resampled_t([1.0], [2.0], test_to_train=1), "two or more folds"),
         (lambda: corrected_resampled_t([1, np.nan], [1, 2], test_to_train=1), "finite"),
         (lambda: corrected_resampled_t([1, 2], [1, 2], test_to_train=0), "must be positive"),
     ],

@@ -302,7 +302,7 @@ def test_sparse_features_stay_sparse():
 def test_errors_say_what_was_expected():
     X, Y, rng = _data(100, 2, 4)
     many = (rng.random((100, 21)) < 0.5).astype(int)
-    with pytest.raises(ValueError, match="'all' is possible for up to 20 labels, got 21; use"):
+    with pytest.raises(ValueError, match="'all' is for up to 20 labels, got 21; use"):
         CML(label_sets="all").fit(X, many)
     with pytest.raises(ValueError, match="'label_sets' parameter of CML must be a str among"):
         CML(label_sets="some").fit(X, Y)

@@ -573,7 +573,7 @@ def test_model_file_with_categories(by_colour, tmp_path):
     [
         ([3], "must be from 0 to 2"),
         ([-1], "must be from 0 to 2"),
-        ([True], "one entry for each of the 3"),
+        ([True], "must have 3 entries"),
         (["shade"], "has shade, which X does not have"),
         (["z"], "at most 255 categories, got 300 in column z"),
     ],

@@ -117,7 +117,7 @@ def test_two_capitals():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"token_pattern": r"\S+"}, r"usual token_pattern only, got '\\\\S\+'"),
+        ({"token_pattern": r"\S+"}, r"usual token_pattern, got '\\\\S\+'"),
         ({"strip_accents": "unicode"}, "cannot be exported with strip_accents"),
         ({"tokenizer": str.split, "token_pattern": None}, "cannot be exported with tokenizer"),
         ({"analyzer": "char"}, "analyzer='word' or with 'char_wb'"),

@@ -83,8 +83,7 @@ def compare(
     repeats : int, default=1
         Number of repetitions, each with other folds and seeds.
     measures : sequence of str, optional
-        Names of measures; by default all that need no parameter, and the @k measures for k = 1, 3
-        and 5.
+        Names of measures; by default those without parameters and the @k measures for k = 1, 3, 5.
     out : path, optional
         Folder for ``plan.json`` and ``cells/``, used by one process at a time; by default results
         are kept in memory only. Needs filelock (``pip install 'plurilabel[compare]'``).
@@ -103,8 +102,7 @@ def compare(
         Whether to run everything again. By default it is an error if the folder has the same cell
         for other data, parameters, rows, seeds, measures or versions.
     progress : callable, optional
-        Called after each cell with the number of finished cells, their total, the cell, and the
-        estimated number of seconds left.
+        Called after each cell with the cells done, their total, the cell, and the seconds left.
     command : str, optional
         How to repeat the comparison, for its report; by default this call.
     scheduler : distributed.Client, optional
@@ -114,14 +112,9 @@ def compare(
     words : transformer, default=None
         Turns a column of text into features, see :class:`~plurilabel.TableEncoder`.
 
-    Returns
-    -------
-    Results
-
     Notes
     -----
-    Each learner uses one BLAS and OpenMP thread, so that results do not depend on ``n_jobs`` and
-    times can be compared.
+    Each learner uses one BLAS and OpenMP thread: results do not depend on ``n_jobs``.
 
     If the features carry little information, stratified folds are somewhat optimistic, because
     each test part has the label frequencies of its training part. For the performance to expect on
@@ -188,14 +181,9 @@ def _opened(folder: Path) -> Iterator[None]:
 
 
 def _run(
-    places: list[Place],
-    cells: dict[Place, Cell],
-    out: Path | None,
-    n_jobs: int | None,
-    time_limit: float | None,
-    progress: Progress | None,
-    scheduler: Any,
-) -> dict[Place, Cell]:
+    places: list[Place], cells: dict[Place, Cell], out: Path | None, n_jobs: int | None,
+    time_limit: float | None, progress: Progress | None, scheduler: Any,
+) -> dict[Place, Cell]:  # fmt: skip
     """Run the missing cells, and write each to the folder when it is finished."""
     missing = [place for place in places if place not in cells]
     start, before = perf_counter(), len(cells)

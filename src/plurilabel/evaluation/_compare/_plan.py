@@ -29,16 +29,10 @@ Cell: TypeAlias = dict[str, Any]
 
 
 def make_plan(
-    datasets: Any,
-    learners: Any,
-    *,
-    cv: Any = "holdout",
-    repeats: int = 1,
-    measures: Sequence[str] | None = None,
-    random_state: int = 0,
-    command: str | None = None,
+    datasets: Any, learners: Any, *, cv: Any = "holdout", repeats: int = 1,
+    measures: Sequence[str] | None = None, random_state: int = 0, command: str | None = None,
     words: Any = None,
-) -> tuple[dict[str, Any], list[Place]]:
+) -> tuple[dict[str, Any], list[Place]]:  # fmt: skip
     """The content of ``plan.json``, and the cells in the order in which they run."""
     table, by_name = _inputs.named_learners(learners), _inputs.named_datasets(datasets)
     names, made_by = check_measures(measures), versions("joblib", "torch")

@@ -26,8 +26,7 @@ _SHOWN = 8  # measures in a notebook
 class Results:
     """The cells of a comparison, one for each dataset, learner, repeat and fold.
 
-    Returned by :func:`compare`; :meth:`open` reads them from a folder, even while the comparison
-    is running.
+    Returned by :func:`compare`; :meth:`open` reads them from a folder, even during a run.
 
     Parameters
     ----------
@@ -141,9 +140,7 @@ class Results:
         first = ("dataset", "learner", "repeat", "fold", "status", "error")
         numbers = (*self.measures, *COSTS)
         columns: dict[str, Any] = {
-            name: [
-                _value(cell, name) if name in numbers else cell.get(name) for cell in self.cells
-            ]
+            name: [_value(one, name) if name in numbers else one.get(name) for one in self.cells]
             for name in (*first, *numbers, "n_train", "n_test", "seed")
         }
         return pd.DataFrame(columns).astype(dict.fromkeys(numbers, float))
@@ -159,8 +156,7 @@ class Results:
         Returns
         -------
         ndarray of shape (datasets, learners, splits)
-            Splits are sorted by repeat and fold. NaN where a cell is missing or failed, or the
-            measure is undefined.
+            Splits are sorted by repeat and fold. NaN: missing, failed or undefined.
         """
         measure = ALIASES.get(measure, measure)
         if measure not in (known := (*self.measures, *COSTS)):

@@ -29,8 +29,7 @@ class SearchCache:
     any longer list, and one search for the largest k serves all learners.
 
     At most ``most_bytes`` are kept; the least recently used searches are dropped first.
-    ``n_neighbors`` holds the k to search for by metric, if fewer are needed, and ``searches``
-    counts the searches made.
+    ``n_neighbors`` holds the k to search for by metric; ``searches`` counts the searches made.
     """
 
     def __init__(self, most_bytes: int = 2**29) -> None:

@@ -1,8 +1,8 @@
 """Units of work: learners on one split, run in a worker process or in this one.
 
 A worker is a plain ``python`` process: nothing is forked, and nothing is imported from the
-parent's script. It receives units and sends cells as pickles, and ends, with all its children,
-when its input does.
+parent's script. It gets units, sends cells as pickles, and with its children ends when its
+input does.
 """
 
 from __future__ import annotations
@@ -151,14 +151,10 @@ def _measured(
 ) -> dict[str, float | None]:
     known = {name: metrics.get_measure(name) for name in measures}
     top = {int(name.rpartition("@")[2]) for name in measures if "@" in name}
+    top = {k for k in top if k <= Y_test.shape[1]}
     weighted = any("propensities" in measure.parameters for measure in known.values())
-    found = metrics.evaluate(
-        Y_test,
-        scores,
-        labels,
-        top=sorted(k for k in top if k <= Y_test.shape[1]),
-        propensities=metrics.propensities(Y_train) if weighted else None,
-    )
+    p = metrics.propensities(Y_train) if weighted else None
+    found = metrics.evaluate(Y_test, scores, labels, top=sorted(top), propensities=p)
     values: dict[str, float | None] = dict.fromkeys(measures)
     for name, measure in known.items():
         if name in found:

@@ -255,10 +255,8 @@ def _over_datasets(results: Results, t: MeasureTable) -> OverDatasets | None:
 
 def _pairs_sentence(w: Comparisons) -> str:
     """The significant pairs of Wilcoxon's test."""
-    test, pairs = (
-        "Wilcoxon's signed-rank test with Holm's correction",
-        counted(len(w.pairs), "pair"),
-    )
+    test = "Wilcoxon's signed-rank test with Holm's correction"
+    pairs = counted(len(w.pairs), "pair")
     order = np.argsort(w.pvalues, kind="stable")
     better = []
     for i in order[w.adjusted[order] <= ALPHA]:

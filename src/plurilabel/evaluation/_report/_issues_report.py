@@ -42,10 +42,6 @@ def write_issues_report(
         Maximum number of issues to show.
     title : str
 
-    Returns
-    -------
-    Path
-
     Examples
     --------
     >>> import tempfile

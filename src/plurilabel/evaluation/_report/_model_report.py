@@ -61,10 +61,6 @@ def write_model_report(
     command : str, default=""
         Command that creates the page.
 
-    Returns
-    -------
-    Path
-
     Examples
     --------
     >>> import tempfile

@@ -224,9 +224,7 @@ class DateEncoder(TransformerMixin, BaseEstimator):
         names = []
         for name, varies in zip(self.feature_names_in_, self.varies_):
             names.append(f"{name}_year")
-            names += [
-                f"{name}_{circle}_{way}" for circle in _used(varies) for way in ("sin", "cos")
-            ]
+            names += [f"{name}_{cycle}_{way}" for cycle in _used(varies) for way in ("sin", "cos")]
         return np.array(names, dtype=object)
 
 

@@ -86,12 +86,9 @@ class Frame:
     """
 
     def __init__(
-        self,
-        frame: Any,
-        path: AnyPath | None = None,
-        line_of: Callable[[int], int] | None = None,
+        self, frame: Any, path: AnyPath | None = None, line_of: Callable[[int], int] | None = None,
         commas: Collection[str] = (),
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.path = None if path is None else os.fspath(path)
         self._line_of, self.commas = line_of, commas
         self.frame = frame.set_axis(column_names(frame.columns, path, None), axis=1)
@@ -155,15 +152,9 @@ class StackedFrame(Frame):
 
 
 def open_frame(
-    source: Any,
-    *,
-    sep: str | None = None,
-    decimal: str | None = None,
-    format: str | None = None,
-    as_text: Iterable[str] = (),
-    embeddings: AnyPath | Any = None,
-    sheet: str | None = None,
-) -> Frame:
+    source: Any, *, sep: str | None = None, decimal: str | None = None, format: str | None = None,
+    as_text: Iterable[str] = (), embeddings: AnyPath | Any = None, sheet: str | None = None,
+) -> Frame:  # fmt: skip
     """Read files or take a data frame; in CSV the columns ``as_text`` stay text."""
     pandas = table_module("pandas")
     if decimal not in (None, ".", ","):

@@ -109,19 +109,13 @@ class Typed(NamedTuple):
 
 
 def typed_frame(
-    frame: Any,
-    columns: Sequence[str],
-    text: Container[str] = (),
-    categorical: Container[str] = (),
-    *,
-    commas: Container[str] = (),
-    day_first: bool | None = None,
-    wanted: Container[str] = (),
-) -> Typed:
+    frame: Any, columns: Sequence[str], text: Container[str] = (),
+    categorical: Container[str] = (), *, commas: Container[str] = (),
+    day_first: bool | None = None, wanted: Container[str] = (),
+) -> Typed:  # fmt: skip
     """Detect the kinds of the feature columns of a table, and convert them.
 
-    ``commas`` are columns with a decimal comma, unless their values say otherwise; ``wanted`` are
-    used even if they identify rows.
+    ``commas`` usually have a decimal comma; ``wanted`` are used even if they identify rows.
     """
     parts: list[dict[str, Any]] = []
     kinds: dict[str, str] = {}
@@ -217,12 +211,9 @@ def _texts_in(series: Any) -> list[str]:
 
 
 def _learned(
-    series: Any,
-    name: str,
-    comma: bool,
-    day_first: bool | None,
+    series: Any, name: str, comma: bool, day_first: bool | None,
     order_elsewhere: Callable[[], bool | None],
-) -> tuple[str, dict[str, Any], str | None]:
+) -> tuple[str, dict[str, Any], str | None]:  # fmt: skip
     """The kind of a column, its typed columns, and how it is written."""
     if (found := _by_type(series, name, comma)) is not None:
         return found
@@ -368,12 +359,9 @@ def _seconds_of(cells: Sequence[date | None]) -> NDArray[np.datetime64]:
 
 
 def _order(
-    cells: list[Any],
-    name: str,
-    texts: list[str],
-    day_first: bool | None,
+    cells: list[Any], name: str, texts: list[str], day_first: bool | None,
     order_elsewhere: Callable[[], bool | None] = lambda: None,
-) -> bool | None:
+) -> bool | None:  # fmt: skip
     """Whether the day comes first; None if no date of the column is ambiguous."""
     orders = {text: found for text in texts if (found := orders_of(text))}
     if not orders or day_first is not None:

@@ -218,8 +218,7 @@ def label_matrix(
     Parameters
     ----------
     tags : sequence of n lists, sets or texts; or a column or array of them
-        None, NaN, empty texts and empty lists are instances without labels. Blanks around tags
-        and repetitions are dropped.
+        None, NaN, empty texts and lists: no labels. Blanks around tags and repeats are dropped.
     sep : str, default=None
         Tag separator in texts. By default ``;``, ``|`` or ``,``; required if several occur.
     label_names : sequence of str, default=None
@@ -364,8 +363,7 @@ def _stack_features(parts: list[Any]) -> Any:
         for t, part in enumerate(parts):
             if sorted(column_names(part) or []) != sorted(names):
                 raise ValueError(
-                    f"X of table {t} must have the features of the first, {names}, "
-                    f"got {column_names(part)}"
+                    f"X of table {t} must have the features {names}, got {column_names(part)}"
                 )
         return pd.concat([part[list(parts[0].columns)] for part in parts], ignore_index=True)
     widths = {part.shape[1] if sp.issparse(part) else np.shape(part)[1] for part in parts}

@@ -177,12 +177,9 @@ class CellReader:
     """
 
     def __init__(
-        self,
-        *,
-        decimal: str | None = None,
-        day_first: bool | None = None,
+        self, *, decimal: str | None = None, day_first: bool | None = None,
         words: Iterable[Callable[[str], list[str]]] = (),
-    ) -> None:
+    ) -> None:  # fmt: skip
         if decimal not in (None, ".", ","):
             raise ValueError(f"decimal must be '.' or ',', got {decimal!r}")
         self.decimal, self.day_first, self.words = decimal, day_first, tuple(words)

@@ -101,8 +101,7 @@ def read_table(
         Whether labels may be probabilities: label columns of fractions, or tags such as
         ``joy:0.7;fear``, in JSON also objects such as ``{"joy": 0.7}``.
     group : str, default=None
-        Column with the group of each row, such as a patient. It becomes ``groups`` of the dataset,
-        and is not a feature.
+        Column with the group of each row, such as a patient: ``groups`` of the result, no feature.
     time : str, default=None
         Column of dates or numbers to sort the rows by. It is not a feature.
     sheet : str, default=None
@@ -185,14 +184,9 @@ def read_table(
     )
     as_text = [*texts, *codes, labels] if isinstance(labels, str) else [*texts, *codes]
     table = open_frame(
-        path,
-        sep=sep,
-        decimal=decimal,
-        format=format,
-        as_text=as_text,
-        embeddings=embeddings,
+        path, sep=sep, decimal=decimal, format=format, as_text=as_text, embeddings=embeddings,
         sheet=sheet,
-    )
+    )  # fmt: skip
     with table.located():
         own = [labels] if isinstance(labels, str) else labels
         aside = {"group": group, "time": time}
@@ -215,17 +209,9 @@ def read_table(
         groups = row_groups(table.frame, group)
         times = row_times(table.frame, time, **notation)
     data = Dataset(
-        X,
-        Y,
-        tuple(X.columns.tolist()),
-        tuple(found),
-        name=table.name if name is None else name,
-        tag_sep=tag_sep,
-        written=written,
-        kinds=kinds,
-        left_out=left_out,
-        groups=groups,
-    )
+        X, Y, tuple(X.columns.tolist()), tuple(found), name=table.name if name is None else name,
+        tag_sep=tag_sep, written=written, kinds=kinds, left_out=left_out, groups=groups,
+    )  # fmt: skip
     return in_order(encoded(data, words) if encode else data, times)
 
 
@@ -261,13 +247,9 @@ def _check_labels_given(
 
 
 def _feature_columns(
-    columns: list[str],
-    labels: Sequence[str],
-    features: Sequence[str] | None,
-    text: Sequence[str],
-    categorical: Sequence[str],
-    drop: Sequence[str],
-) -> list[str]:
+    columns: list[str], labels: Sequence[str], features: Sequence[str] | None, text: Sequence[str],
+    categorical: Sequence[str], drop: Sequence[str],
+) -> list[str]:  # fmt: skip
     """Check all given names, and return the feature columns."""
     chosen = features or ()
     _check_named(columns, "labels", labels)
@@ -293,12 +275,9 @@ def _feature_columns(
 
 
 def _check_named(
-    columns: list[str],
-    parameter: str,
-    names: Sequence[str],
-    labels: Sequence[str] = (),
+    columns: list[str], parameter: str, names: Sequence[str], labels: Sequence[str] = (),
     chosen: Collection[str] = (),
-) -> None:
+) -> None:  # fmt: skip
     """Check that a parameter names existing columns, each once, and no forbidden ones."""
     if (twice := first_repeated(names)) is not None:
         raise ValueError(f"{parameter} must name each column once, got {twice!r} twice")
@@ -341,8 +320,7 @@ def read_further(
     ----------
     path : str, path or data frame
     kinds : mapping of str to {"numbers", "dates", "categories", "text"}
-        Kinds of the training columns, such as ``TableEncoder.kinds_``. Columns are matched
-        by name; others are ignored.
+        Kinds of the training columns, such as ``TableEncoder.kinds_``, matched by name.
     labels : str, default=None
         The column of tags. Without it, the table must have a 0/1 column for each label.
     label_names : sequence of str, default=None
@@ -351,10 +329,6 @@ def read_further(
         Notation of numbers and dates in the training table, from its dataset.
     sep, tag_sep, embeddings, empty_labels, soft, sheet : optional
         As for :func:`read_table`.
-
-    Returns
-    -------
-    FurtherRows
 
     Examples
     --------
@@ -392,8 +366,7 @@ def write_table(
 
     The file is written atomically. :func:`read_table` reads exactly the same names and numbers;
     split and citation are not written. A sparse X is written with all its zeros; for many
-    features, use :func:`write_xmc` or :func:`write_libsvm`. Needs pandas: ``pip install
-    plurilabel[table]``.
+    features, use :func:`write_xmc` or :func:`write_libsvm`. Needs ``plurilabel[table]``.
 
     Parameters
     ----------
@@ -455,14 +428,12 @@ def write_table(
             write(pandas.concat([X, label_frame(rows)], axis=1))
 
 
-def _label_frames(
-    dataset: Dataset, tags: str | None, tag_sep: str | None
-) -> Callable[[slice], Any]:
+def _label_frames(data: Dataset, tags: str | None, tag_sep: str | None) -> Callable[[slice], Any]:
     """A function from rows to a data frame of label columns, or of a column of tags."""
     pandas = table_module("pandas")
-    filled, unknown = known_part(dataset.Y)
+    filled, unknown = known_part(data.Y)
     Y = soft_or_hard(filled, name="dataset.Y")
-    names = np.array(dataset.label_names, dtype=object)
+    names = np.array(data.label_names, dtype=object)
     if unknown is not None and tags is not None:
         raise ValueError("a column of tags cannot represent unknown labels: leave out tags")
 

@@ -53,8 +53,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     kinds : dict of str to {"numbers", "dates", "categories", "text"}, default=None
         The columns to use and their kinds, instead of detecting them; set by :meth:`decided`.
     written : dict of str to str, default=None
-        Unusual notation of numbers and dates of columns in ``kinds``: "decimal comma", "day first"
-        or "month first".
+        Unusual notation of columns in ``kinds``: "decimal comma", "day first" or "month first".
 
     Attributes
     ----------
@@ -324,9 +323,7 @@ def as_table(X: Any, names: Sequence[str] = ()) -> Frame:
         return Frame(frame)
     array = np.asarray(X)
     if array.ndim != 2:
-        raise ValueError(
-            f"X must be a table or a sequence of texts, got {array.ndim} dimension(s)"
-        )
+        raise ValueError(f"X must be a table or sequence of texts, got {array.ndim} dimension(s)")
     wide = array.shape[1]
     columns = list(names) if len(names) == wide else list(default_feature_names(wide))
     return Frame(pandas.DataFrame(array, columns=columns))

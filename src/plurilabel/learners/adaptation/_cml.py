@@ -125,12 +125,10 @@ class CML(WeightedFit, ProbabilisticClassifier):
         "max_iter": [Interval(Integral, 1, None, closed="left")],
     }
     _fitted: ClassVar[Declared] = {
-        "coef_": numbers("n_labels_", "n_features_in_"),
-        "intercept_": numbers("n_labels_"),
+        "coef_": numbers("n_labels_", "n_features_in_"), "intercept_": numbers("n_labels_"),
         "label_interaction_": numbers("n_labels_", "n_labels_"),
-        "_left": numbers(None, "n_labels_"),
-        "_right": numbers(None, "n_labels_"),
-    }
+        "_left": numbers(None, "n_labels_"), "_right": numbers(None, "n_labels_"),
+    }  # fmt: skip
 
     def __init__(
         self, *, C: float = 1.0, label_sets: str = "auto", tol: float = 1e-5, max_iter: int = 1000
@@ -150,8 +148,7 @@ class CML(WeightedFit, ProbabilisticClassifier):
         varying = int((Y.min(axis=0) != Y.max(axis=0)).sum())
         if self.label_sets == "all" and varying > MOST_ALL:
             raise ValueError(
-                f"label_sets='all' is possible for up to {MOST_ALL} labels, got {varying}; "
-                "use label_sets='seen'"
+                f"label_sets='all' is for up to {MOST_ALL} labels, got {varying}; use 'seen'"
             )
         few = varying <= AUTO_ALL if self.label_sets == "auto" else self.label_sets == "all"
         sets = LabelSets.all(Y) if few and not self.single_output_ else LabelSets.seen(Y)

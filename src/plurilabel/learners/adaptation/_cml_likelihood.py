@@ -173,8 +173,7 @@ class PenalisedLikelihood:
                 variance = weights @ self.X**2 / n
         if not np.isfinite(variance).all():
             raise ValueError(
-                f"X must hold values whose squares are finite, got {float(abs(X).max()):g}: scale "
-                "the features first"
+                f"X must have finite squares, got {float(abs(X).max()):g}: scale the features"
             )
         self.both = (Y.T * weights) @ Y  # (q, q), weight of the instances with both labels
         spread = self.prior * (1 - self.prior)

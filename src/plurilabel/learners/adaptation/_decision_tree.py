@@ -29,8 +29,7 @@ class MLDecisionTree(TreeClassifier):
     Parameters
     ----------
     criterion : {"entropy", "gini"}, default="entropy"
-        ``"gini"`` sums the labels' Gini impurities instead. It is faster, especially with many
-        labels: see the notes.
+        ``"gini"`` sums the labels' Gini impurities instead. It is faster: see the notes.
     splitter : {"best", "random"}, default="best"
     max_depth, min_samples_split, min_samples_leaf, min_weight_fraction_leaf, max_features, \
 max_leaf_nodes, min_impurity_decrease, random_state :
@@ -43,8 +42,7 @@ max_leaf_nodes, min_impurity_decrease, random_state :
     estimator_ : sklearn.tree.DecisionTreeClassifier or DecisionTreeRegressor
         The tree, for ``sklearn.tree.plot_tree`` and similar functions.
     feature_importances_ : ndarray of shape (d,)
-        Share of each feature in the decrease of impurity. This and the next two are computed on
-        access.
+        Share of each feature in the decrease of impurity; as the next two, computed on access.
     label_importances_ : ndarray of shape (q,)
         Share of each label in the decrease of impurity.
     label_feature_importances_ : ndarray of shape (q, d)

@@ -67,8 +67,7 @@ class INSDIF(ScoringClassifier):
 
     Labels that all or no training instances have get the constant score 1 or -1.
 
-    Scaling all features by the same number changes nothing; features of different units should be
-    standardised.
+    Scaling all features by one number changes nothing; standardise features of different units.
 
     References
     ----------
@@ -94,14 +93,11 @@ class INSDIF(ScoringClassifier):
         "random_state": ["random_state"],
     }
     _fitted: ClassVar[Declared] = {
-        "scale_": number(),
-        "center_": numbers("n_features_in_", optional=True),
-        "prototypes_": numbers(None, "n_features_in_"),
-        "medoids_": places("m", below=None),
-        "medoid_instances_": numbers("m", "n_features_in_"),
-        "coef_": numbers("n_labels_", "m"),
+        "scale_": number(), "center_": numbers("n_features_in_", optional=True),
+        "prototypes_": numbers(None, "n_features_in_"), "medoids_": places("m", below=None),
+        "medoid_instances_": numbers("m", "n_features_in_"), "coef_": numbers("n_labels_", "m"),
         "constant_": numbers("n_labels_"),
-    }
+    }  # fmt: skip
 
     def __init__(self, n_medoids: float = 0.2, *, max_iter: int = 100, random_state: Any = None):
         self.n_medoids = n_medoids

@@ -53,10 +53,9 @@ class MLRandomForest(TreeClassifier):
 min_impurity_decrease, ccp_alpha, random_state :
         As in :class:`sklearn.ensemble.RandomForestClassifier`, with its defaults.
     label_weight : {"balanced"}, default=None
-        "balanced" gives the instances with and without a label the same total weight in the
-        leaves and in ``label_feature_importances_``; splits do not change. Rare labels are then
-        predicted more often, and probabilities are those of labels that half of the instances
-        have.
+        "balanced" gives the instances with and without a label the same total weight in the leaves
+        and in ``label_feature_importances_``; splits do not change. Rare labels are then predicted
+        more often, and probabilities are those of labels that half of the instances have.
     n_jobs : int, default=None
         Number of threads for growing trees and for prediction. The result does not depend on it.
 

@@ -82,8 +82,7 @@ class RankSVM(WeightedFit, ScoringClassifier):
     objective_ : float
         The value of the objective above.
     dual_gap_ : float
-        An upper bound on the relative distance of the objective from its minimum, certified by a
-        dual feasible point.
+        Upper bound on the relative distance of the objective from its minimum, by a dual point.
     n_iter_ : int
         Number of steps of the solver.
     label_names_ : ndarray of shape (q,)
@@ -153,15 +152,13 @@ class RankSVM(WeightedFit, ScoringClassifier):
     }
     _fitted: ClassVar[Declared] = {
         "support_": places("n_support", below=None),
-        "dual_coef_": numbers("n_support", "n_labels_"),
-        "intercept_": numbers("n_labels_"),
+        "dual_coef_": numbers("n_support", "n_labels_"), "intercept_": numbers("n_labels_"),
         "coef_": numbers("n_labels_", "n_features_in_", optional=True),
-        "_never": labels("n_labels_"),
-        "_always": labels("n_labels_"),
+        "_never": labels("n_labels_"), "_always": labels("n_labels_"),
         "_centre": numbers("n_features_in_", optional=True),
         "_support_vectors": numbers("n_support", "n_features_in_", optional=True),
         "kernel_": parameter(),
-    }
+    }  # fmt: skip
 
     def __init__(
         self,
@@ -335,8 +332,7 @@ class RankSVM(WeightedFit, ScoringClassifier):
                 gamma = 1.0 / (X.shape[1] * variance) if variance > 0 else np.float64(1.0)
             if not np.isfinite([variance, gamma]).all():
                 raise ValueError(
-                    f"gamma='scale' is 1 / (d var(X)), but var(X) is {variance:.0e}: scale the "
-                    "features, for example with StandardScaler"
+                    f"gamma='scale' is undefined for var(X) = {variance:.0e}: scale the features"
                 )
         if self.kernel == "rbf":
             return {"gamma": gamma}

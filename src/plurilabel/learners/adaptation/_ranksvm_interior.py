@@ -26,9 +26,7 @@ from plurilabel.learners.adaptation._ranksvm_hinge import Floats, LabelSets
 REFINE = 20  # most steps of conjugate gradients, preconditioned by a Cholesky factor
 
 
-def interior_points(
-    Phi: Floats, sets: LabelSets
-) -> Iterator[tuple[Floats, Floats, Floats, Floats]]:
+def interior_points(Phi: Floats, sets: LabelSets) -> Iterator[tuple[Floats, ...]]:
     """Points on the way to the optimum: beta (n, q) in Z, weights (r, q) and biases (q,).
 
     Also yields another beta near the first, with weights near 0: a multiple of it is nearly

@@ -31,8 +31,7 @@ BLOCK = 2**17  # probabilities computed at once: they stay in the cache over all
 class TreeClassifier(ProbabilisticClassifier):
     """Base class of multi-label trees and forests.
 
-    Hooks: ``_engine(criterion)`` returns scikit-learn's estimator that grows the trees, and
-    ``_trees()`` the fitted trees.
+    Hooks: ``_engine(criterion)`` returns scikit-learn's estimator, ``_trees()`` the fitted trees.
     """
 
     _X_form: ClassVar[dict[str, Any]] = {"dtype": np.float32, "ensure_all_finite": "allow-nan"}

@@ -50,14 +50,12 @@ class AdaBoostMH(AdaBoost):
     validation_fraction : float, default=None
         Fraction of the training set to hold out for early stopping; None disables it.
     n_iter_no_change : int, default=10
-        With ``validation_fraction``: stop after this many rounds without a better held-out
-        measure.
+        With ``validation_fraction``: stop after this many rounds without a better measure.
     scoring : str, default=None
         With ``validation_fraction``: the held-out measure, by its name in
         :func:`~plurilabel.metrics.get_measure`. None is "hamming_loss".
     calibration_folds : int, default=None
-        Number of folds of a cross-fit that fits the slope of the probabilities to held-out
-        scores, at the cost of as many fits.
+        Folds of a cross-fit for the slope of the probabilities, which needs as many fits.
     random_state : int, RandomState instance or None, default=None
         For the held-out part and the folds.
 
@@ -72,8 +70,7 @@ class AdaBoostMH(AdaBoost):
     feature_importances_ : ndarray of shape (d,)
         Share of each feature in the decrease of the logarithm of the bound.
     n_estimators_ : int
-        Number of rules kept; fewer than ``n_estimators`` after early stopping, or if no further
-        rule helps.
+        Number of rules kept; fewer than ``n_estimators`` after early stopping or if none helps.
     slope_ : float
         ``predict_proba`` is the logistic function of ``slope_`` times ``decision_function``.
     validation_scores_ : ndarray

@@ -65,8 +65,7 @@ random_state :
     rules_ : list of DecisionNode
         The root, then the decision nodes; ``to_text`` and ``to_dot`` show the tree.
     n_estimators_ : int
-        Number of decision nodes kept; fewer than ``n_estimators`` after early stopping, or if no
-        further node helps.
+        Number of decision nodes; fewer than ``n_estimators`` if stopped early or if none helps.
     bound_, feature_importances_, slope_, validation_scores_, label_names_
         As in :class:`AdaBoostMH`.
 
@@ -250,7 +249,5 @@ class _Search:
         assert found is not None
         changed = np.zeros(self.bins.n, dtype=bool)
         changed[self.nodes[p]] = True
-        self.known = {
-            node: kept for node, kept in self.known.items() if not changed[self.nodes[node]].any()
-        }
+        self.known = {i: old for i, old in self.known.items() if not changed[self.nodes[i]].any()}
         return p, found.condition

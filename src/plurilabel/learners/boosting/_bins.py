@@ -81,8 +81,7 @@ class Sums:
 class Bins:
     """The cuts of all features, and the sums of weights (n, width) in their bins.
 
-    With ``presence`` each feature has two bins, zero and not zero. Without ``max_bins`` every cut
-    can be found.
+    With ``presence``, two bins, zero and not zero. Without ``max_bins``, every cut is possible.
     """
 
     def __init__(self, X: Any, *, presence: bool, max_bins: int | None, width: int):

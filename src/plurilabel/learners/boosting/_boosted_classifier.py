@@ -63,13 +63,10 @@ class BoostedClassifier(WeightedFit, ScoringClassifier):
         "random_state": ["random_state"],
     }
     _fitted: ClassVar[Declared] = {
-        "rules_": values(None),
-        "presence_": flag(),
-        "bound_": numbers(None, finite=False),
+        "rules_": values(None), "presence_": flag(), "bound_": numbers(None, finite=False),
         "validation_scores_": numbers(None, finite=False),
-        "feature_importances_": numbers("n_features_in_"),
-        "slope_": number(),
-    }
+        "feature_importances_": numbers("n_features_in_"), "slope_": number(),
+    }  # fmt: skip
 
     n_estimators: int
     rules: str

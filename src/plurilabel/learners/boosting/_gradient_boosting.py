@@ -51,8 +51,7 @@ class MLGradientBoosting(WeightedFit, ProbabilisticClassifier, ScoringClassifier
         the whole label set, for subset accuracy; ``predict`` then returns the label set of
         the training data with the smallest loss.
     weak : {"tree", "rule"}, default="tree"
-        What a round adds. A rule is a conjunction of conditions and scores only the instances for
-        which all of them hold.
+        What a round adds. A rule scores only the instances for which all its conditions hold.
     heads : "all" or int, default="all"
         Number of labels that a tree or rule scores: those that gain most by its first condition.
     max_depth : int, default=8
@@ -63,8 +62,7 @@ class MLGradientBoosting(WeightedFit, ProbabilisticClassifier, ScoringClassifier
     max_bins : int, default=32
         Maximum number of bins per feature.
     min_leaf_weight : float, default=0
-        Minimum weight of the training instances in a leaf; without ``sample_weight``, their
-        number.
+        Minimum weight of training instances in a leaf; without ``sample_weight``, their number.
     l2_regularization : float, default=1
         Added to the sums of second derivatives.
     subsample : float, default=1
@@ -205,15 +203,11 @@ class MLGradientBoosting(WeightedFit, ProbabilisticClassifier, ScoringClassifier
         "random_state": ["random_state"],
     }
     _fitted: ClassVar[Declared] = {
-        "start_": numbers("n_labels_"),
-        "feature_": numbers("nodes"),
+        "start_": numbers("n_labels_"), "feature_": numbers("nodes"),
         "roots_": places("n_estimators_", below="nodes"),
-        "values_": numbers("leaves", "n_labels_"),
-        "threshold_": numbers("nodes", finite=False),
-        "missing_right_": labels("nodes"),
-        "left_": places("nodes", below="nodes"),
-        "leaf_": places("nodes", below="leaves"),
-        "depth_": count(),
+        "values_": numbers("leaves", "n_labels_"), "threshold_": numbers("nodes", finite=False),
+        "missing_right_": labels("nodes"), "left_": places("nodes", below="nodes"),
+        "leaf_": places("nodes", below="leaves"), "depth_": count(),
         "label_sets_": labels(None, "n_labels_", optional=True),
         "feature_importances_": numbers("n_features_in_"),
         "label_feature_importances_": numbers("n_labels_", "n_features_in_"),
@@ -222,7 +216,7 @@ class MLGradientBoosting(WeightedFit, ProbabilisticClassifier, ScoringClassifier
         "categories_": values(None, optional=True),
         "subsets_": labels("subsets", None, optional=True),
         "subset_": places("nodes", below="subsets", optional=True),
-    }
+    }  # fmt: skip
 
     def __init__(
         self,
@@ -334,17 +328,12 @@ class MLGradientBoosting(WeightedFit, ProbabilisticClassifier, ScoringClassifier
         for j, known in self._categories_by_feature().items():
             n_categories[j] = max(len(known), 1)
         binned = Binned(X, self.max_bins, weight, n_categories)
+        heads = q if self.heads == "all" else min(int(self.heads), q)
         grower = Grower(
-            binned,
-            rule=self.weak == "rule",
-            heads=q if self.heads == "all" else min(int(self.heads), q),
-            max_depth=self.max_depth,
-            max_features=self._n_features(len(binned)),
-            min_weight=self.min_leaf_weight,
-            l2=self.l2_regularization,
-            rate=self._rate(X),
-            random=random,
-        )
+            binned, rule=self.weak == "rule", heads=heads, max_depth=self.max_depth,
+            max_features=self._n_features(len(binned)), min_weight=self.min_leaf_weight,
+            l2=self.l2_regularization, rate=self._rate(X), random=random,
+        )  # fmt: skip
         share = ((cells * has).sum(axis=0) + 0.5) / ((cells * np.ones(q)).sum(axis=0) + 1)
         self.start_ = loss.start(share)
         run = Run(self.loss, np.tile(self.start_, (n, 1)), has, cells)

@@ -256,8 +256,7 @@ def _find_categorical(asked: ArrayLike | str, X: Any) -> NDArray[np.intp]:
     if wanted.dtype == bool:
         if wanted.shape != (d,):
             raise ValueError(
-                f"categorical_features as a mask must have one entry for each of the {d} "
-                f"features, got shape {wanted.shape}"
+                f"categorical_features as a mask must have {d} entries, got shape {wanted.shape}"
             )
         return np.flatnonzero(wanted)
     if wanted.dtype.kind not in "iu":

@@ -83,15 +83,10 @@ def joined_subsets(grown: Sequence[Grown], is_categorical: NDArray[np.bool_]) ->
 
 
 def run_down(
-    X: Any,
-    roots: Rows,
-    feature: NDArray[Any],
-    threshold: Floats,
-    missing_right: NDArray[np.bool_],
-    left: NDArray[Any],
-    depth: int,
+    X: Any, roots: Rows, feature: NDArray[Any], threshold: Floats,
+    missing_right: NDArray[np.bool_], left: NDArray[Any], depth: int,
     subsets: Subsets | None = None,
-) -> Iterator[tuple[slice, Rows]]:
+) -> Iterator[tuple[slice, Rows]]:  # fmt: skip
     """The leaves (rows, trees) that instances come to, for some rows of X at a time."""
     used, position = np.unique(np.maximum(feature, 0), return_inverse=True)
     left = left.astype(np.intp)
@@ -129,13 +124,9 @@ def sums_of_leaves(leaves: NDArray[Any], values: Any) -> Floats:
 
 
 def ways_in_words(
-    feature: NDArray[Any],
-    threshold: Floats,
-    left: NDArray[Any],
-    names: Sequence[str],
-    subsets: Subsets | None = None,
-    categories: Mapping[int, Sequence[Any]] | None = None,
-) -> list[str]:
+    feature: NDArray[Any], threshold: Floats, left: NDArray[Any], names: Sequence[str],
+    subsets: Subsets | None = None, categories: Mapping[int, Sequence[Any]] | None = None,
+) -> list[str]:  # fmt: skip
     """Describe the way to each node, with at most one condition per side of a feature."""
     ways: list[dict[tuple[int, bool], Any]] = [{} for _ in feature]
     for node in np.flatnonzero(feature >= 0):  # in the order of growing: parents come first

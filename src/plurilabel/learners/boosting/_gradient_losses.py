@@ -1,8 +1,7 @@
 """Losses of scores f (n, q) for labels y, with their first and second derivatives.
 
 All are of the margins m = y f, where y is 1 for the labels that an instance has and -1 for the
-others. The joint loss is of all margins of an instance; its second derivatives are the diagonal of
-the matrix.
+others. The joint loss is of all margins of an instance; its second derivatives are the diagonal.
 """
 
 from __future__ import annotations

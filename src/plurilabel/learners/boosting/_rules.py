@@ -107,8 +107,7 @@ class WeakRule:
         The node at which each condition is tested. Node 0 is the root; the condition at position
         s leads to node 2s + 1 if it holds, else to node 2s + 2.
     scores : ndarray of shape (n_nodes, q)
-        Added to the scores of the instances that reach a node. Zero at inner nodes, and where
-        the rule abstains.
+        Added to the scores of instances at a node. Zero at inner nodes and for abstention.
     gains : tuple of float
         The reduction of Z by each condition.
 
@@ -190,8 +189,7 @@ class DecisionNode:
     condition : Condition or None
         None for the root, whose scores are in ``yes``.
     yes, no : ndarray of shape (q,)
-        Added to the scores of the instances at the precondition for which the condition holds, or
-        does not hold.
+        Added to the scores of instances at the precondition if the condition holds, or does not.
 
     Examples
     --------

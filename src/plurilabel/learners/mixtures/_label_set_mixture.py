@@ -34,8 +34,7 @@ class LabelSetMixture(WordMixture):
         product of the labels' frequencies counts as one further document; ``"labels"`` that
         product alone; ``"uniform"`` prefers no set.
     init_params : {"counts", "random"}, default="counts"
-        Start of EM: words divided equally among a document's labels and the background, or
-        random numbers.
+        Start of EM: words divided equally among a document's labels and the background, or random.
     search, max_labels, tol, max_iter, random_state :
         As in :class:`PMM1`, with its defaults.
 

@@ -36,8 +36,7 @@ class PMM1(WordMixture):
         probability most, until none does; labels are dropped if that increases it. ``"exact"``
         tries all sets of up to ``max_labels`` labels, ``"seen"`` those of the training documents.
     max_labels : int, default=None
-        Maximum number of labels in a set for ``search="exact"``; None is that of the training
-        documents.
+        Most labels in a set for ``search="exact"``; None is that of the training documents.
     init_params : {"counts", "random"}, default="counts"
         Start of EM: words divided equally among a document's labels, or random numbers.
     tol : float, default=1e-5

@@ -22,8 +22,7 @@ class PMM2(PMM1):
         phi(Y) = sum_{l in Y} sum_{m in Y} (gamma_lm theta_l + gamma_ml theta_m) / |Y|^2
 
     where gamma_lm + gamma_ml = 1. With gamma = 1/2 everywhere this is PMM1. theta and gamma
-    maximise the likelihood under Dirichlet priors, by EM; the optimum that is reached may depend
-    on the start.
+    maximise the likelihood under Dirichlet priors, by EM; the optimum may depend on the start.
 
     Parameters
     ----------
@@ -36,8 +35,7 @@ class PMM2(PMM1):
     Attributes
     ----------
     pair_shares_ : ndarray of shape (q, q)
-        gamma: row l, column m is the share of l if l and m occur together. 1/2 on the diagonal
-        and for labels that never do.
+        gamma: row l, column m is the share of l if l and m occur together. 1/2 if they never do.
     feature_count_, feature_log_prob_, label_sets_, set_counts_, objectives_, n_iter_, label_names_
         As in :class:`PMM1`.
 

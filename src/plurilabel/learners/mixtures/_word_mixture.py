@@ -74,15 +74,11 @@ class WordMixture(WeightedFit, ScoringClassifier):
         "random_state": ["random_state"],
     }
     _fitted: ClassVar[Declared] = {
-        "alpha_": parameter(),
-        "set_prior_": parameter(),
-        "search_": parameter(),
-        "max_labels_": parameter(),
-        "set_counts_": numbers("s"),
+        "alpha_": parameter(), "set_prior_": parameter(), "search_": parameter(),
+        "max_labels_": parameter(), "set_counts_": numbers("s"),
         "label_sets_": labels("s", "n_labels_"),
-        "feature_count_": numbers("n_labels_+1", "n_features_in_"),
-        "objectives_": numbers(None),
-    }
+        "feature_count_": numbers("n_labels_+1", "n_features_in_"), "objectives_": numbers(None),
+    }  # fmt: skip
 
     def __init__(
         self,

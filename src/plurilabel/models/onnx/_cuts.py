@@ -48,8 +48,7 @@ def cut(graph: Graph, strategy: Any, scores: Value) -> Value:
 def _one_cut(_graph: Graph, strategy: Any, scores: Value) -> Value:
     if strategy.cut_ is None:
         raise ValueError(
-            "CardinalityThreshold(batch=True) cannot be exported: its threshold depends on the "
-            "other rows"
+            "CardinalityThreshold(batch=True) cannot be exported: it depends on other rows"
         )
     return scores > float(strategy.cut_)
 

@@ -62,9 +62,7 @@ def answer(graph: Graph, estimator: Any, x: Value) -> Answer:
         return answer(graph, last, x)
     convert = converter(LEARNERS, estimator, more=", alone or at the end of a pipeline")
     if getattr(estimator, "single_output_", False):
-        raise ValueError(
-            "a model of one class for each row cannot be exported: fit it on a label matrix"
-        )
+        raise ValueError("a single-label model cannot be exported: fit it on a label matrix")
     return convert(graph, estimator, x)
 
 
@@ -83,8 +81,7 @@ def _binary_relevance(graph: Graph, learner: BinaryRelevance, x: Value) -> Answe
 def _chain(graph: Graph, learner: ClassifierChain, x: Value) -> Answer:
     if learner.inference_ != "greedy":
         raise ValueError(
-            "ClassifierChain can be exported with inference='greedy' only, got "
-            f"{learner.inference_!r}"
+            f"ClassifierChain needs inference='greedy' for ONNX, got {learner.inference_!r}"
         )
     method, asked = learner._score_method(), learner._asked()
     columns: list[Value] = []
@@ -126,9 +123,7 @@ def _margins(graph: Graph, scores: Value, Z: Any, best: Value, sure: float) -> V
     """Best score of a set (c, q) with each label, minus the best score of a set without it."""
     shares, columns = Z.mean(axis=0), []
     for has in Z.T > 0:
-        tops = [
-            scores.columns(np.flatnonzero(some)).largest() for some in (has, ~has) if some.any()
-        ]
+        tops = [scores.columns(np.flatnonzero(m)).largest() for m in (has, ~has) if m.any()]
         columns.append(tops[0] - tops[1] if len(tops) == 2 else tops[0])
     margins = graph.concat(columns)
     tied = best & margins.equals(0.0)

@@ -39,15 +39,12 @@ def counted_neighbors(graph: Graph, learner: Any, x: Value) -> Answer:
 def nearest(graph: Graph, index: Any, learner: str, k: int, x: Value) -> Value:
     """Row numbers (n, k) of the nearest training points, the nearest first."""
     if not isinstance(index, ExactIndex):
-        raise ValueError(
-            f"{learner} can be exported with the exact index only, got {type(index).__name__}"
-        )
+        raise ValueError(f"{learner} needs the exact index for ONNX, got {type(index).__name__}")
     cosine = index.metric == "cosine"
     euclidean = index.metric in EUCLIDEAN or (index.metric, index.p) == ("minkowski", 2)
     if not cosine and not euclidean:
         raise ValueError(
-            f"{learner} can be exported with the Euclidean and the cosine distance only, got "
-            f"metric={index.metric!r}"
+            f"{learner} needs a Euclidean or cosine metric for ONNX, got {index.metric!r}"
         )
     n = index.points_.shape[0]
     if cosine:  # half the squared Euclidean distance of rows of length one

@@ -165,8 +165,7 @@ def _of_words(graph: Graph, step: Any, terms: list[str], texts: Value) -> Value:
     pattern = PATTERNS.get((step.token_pattern, step.lowercase))
     if pattern is None:
         raise ValueError(
-            f"{type(step).__name__} can be exported with the usual token_pattern only, got "
-            f"{step.token_pattern!r}"
+            f"{type(step).__name__} needs the usual token_pattern, got {step.token_pattern!r}"
         )
     words = sorted({word for term in terms for word in term.split(" ")})
     stop = sorted(step.get_stop_words() or ())

@@ -42,8 +42,7 @@ def to_onnx(model: Model | Any, path: str | os.PathLike[str] | None = None) -> A
     The graph of a numeric model takes ``X``, a float64 matrix of shape (n, d). That of a table
     model has one input per column: float64 for numbers, NaN if missing; strings for text and
     categories, empty if missing; strings such as ``"2021-07-02"`` or ``"2021-07-02T10:00:00"``
-    for dates; float64 of shape (n, length) for vectors. That of a vectorizer takes ``X``, n
-    texts. The number of rows is free.
+    for dates; float64 of shape (n, length) for vectors. That of a vectorizer takes ``X``, n texts.
 
     The outputs are ``scores`` (float64) and ``labels`` (0/1, int64), both of shape (n, q), and
     ``names``, the label names. Thresholds are part of the graph.
@@ -75,8 +74,7 @@ def to_onnx(model: Model | Any, path: str | os.PathLike[str] | None = None) -> A
     ``leave_out=not_exportable``. The graph of a nearest-neighbor learner has the training set.
 
     Words are counted as in scikit-learn, for any locale. Lowercasing differs for two letters: the
-    Turkish dotted capital I in parts of words, and the Greek capital sigma after a character that
-    is not a letter.
+    Turkish dotted capital I in parts of words, and the Greek capital sigma after a non-letter.
 
     Scores equal the model's up to rounding. Those of trees, forests and nearest neighbors are
     equal bit by bit, unless more than k + 16 further points are equally near up to rounding. A
@@ -133,9 +131,7 @@ def to_onnx(model: Model | Any, path: str | os.PathLike[str] | None = None) -> A
             graph.constants,
             sparse_initializer=graph.sparse_constants,
         ),
-        opset_imports=[
-            helper.make_opsetid(*one) for one in OPSETS.items() if one[0] in graph.domains
-        ],
+        opset_imports=[helper.make_opsetid(d, v) for d, v in OPSETS.items() if d in graph.domains],
         ir_version=IR_VERSION,
         producer_name="plurilabel",
         producer_version=versions()["plurilabel"],
@@ -165,8 +161,7 @@ def not_exportable(learner: Any, *, unknown_labels: bool = False) -> str:
     ----------
     learner : learner, pipeline, search, transformer or threshold strategy
     unknown_labels : bool, default=False
-        Whether it is fitted with unknown labels, which nearest-neighbor learners do not support
-        in ONNX.
+        Whether it is fitted with unknown labels, for which no neighbor learner is exported.
 
     Returns
     -------
@@ -293,8 +288,7 @@ class Value:
 class Graph:
     """The nodes and constants of a graph.
 
-    A call adds a node: ``graph("Max", x, np.ones(3))`` returns its value. Arrays and numbers among
-    the inputs become constants.
+    A call adds a node: ``graph("Max", x, np.ones(3))`` returns its value. Arrays are constants.
     """
 
     def __init__(self, prefix: str = "") -> None:
@@ -366,9 +360,7 @@ class Graph:
     def check_room(self, n_bytes: float) -> None:
         """Raise an error if the graph would exceed the maximum size of a file."""
         if self.size + n_bytes > LARGEST:
-            raise ValueError(
-                f"the model would take more than {file_size(LARGEST)}, the limit of ONNX files"
-            )
+            raise ValueError(f"the model exceeds {file_size(LARGEST)}, the limit of ONNX files")
 
     def concat(self, parts: Sequence[Value]) -> Value:
         return self("Concat", *parts, axis=1) if len(parts) > 1 else parts[0]

@@ -57,15 +57,9 @@ def sum_of_leaves(graph: Graph, numbers: Value, said: Any, n_trees: int) -> Valu
 
 
 def leaf_numbers(
-    graph: Graph,
-    x: Value,
-    roots: NDArray[Any],
-    feature: NDArray[Any],
-    threshold: NDArray[Any],
-    missing_left: NDArray[Any],
-    left: NDArray[Any],
-    right: NDArray[Any],
-) -> Value:
+    graph: Graph, x: Value, roots: NDArray[Any], feature: NDArray[Any], threshold: NDArray[Any],
+    missing_left: NDArray[Any], left: NDArray[Any], right: NDArray[Any],
+) -> Value:  # fmt: skip
     """Number of the leaf of each row in each tree, among all leaves, (n, trees).
 
     The nodes of all trees are in one list, each tree from its root up to the next root; leaves
