@@ -138,7 +138,7 @@ def test_stacked_tables():
         ([], "at least one pair"),
         ([(left, [[1]])], "as many rows"),
         ([([[1.0]], [[1]]), ([[1.0, 2.0]], [[1]])], "as many features"),
-        ([(left, [[1], [0]]), (right[["a"]], [[1]])], "features of the first"),
+        ([(left, [[1], [0]]), (right[["a"]], [[1]])], "must have the features"),
     ]:
         with pytest.raises(ValueError, match=message):
             stack_tables(tables)

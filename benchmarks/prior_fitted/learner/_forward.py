@@ -22,7 +22,8 @@ from benchmarks.prior_fitted.learner._weights import (
     load_weights,
 )
 from plurilabel._core.blocks import row_blocks
-from plurilabel.learners.neural._training import choose_device, import_torch
+from plurilabel._core.compat import import_extra
+from plurilabel.learners.neural._training import choose_device
 
 Floats = NDArray[np.floating]
 Answer = Callable[[Floats, Floats, Floats], Floats]
@@ -103,7 +104,7 @@ def answerer(path: Any, digest: str, device: str, kind: str) -> tuple[Answer, in
             f"(SHA-256 {digest[:12]}..., here {weights.digest[:12]}...): fit it again"
         )
     try:
-        torch = import_torch(f"device={device!r}")
+        torch = import_extra("torch", f"device={device!r}", "torch")
     except ImportError:
         if device not in ("auto", "cpu"):
             raise

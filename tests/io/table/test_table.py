@@ -660,5 +660,5 @@ def test_other_things_that_cannot_be_written(tmp_path):
 def test_a_huge_header_of_an_array_is_refused_before_it_is_read(tmp_path):
     head = (660_000_000).to_bytes(4, "little")
     (tmp_path / "e.npy").write_bytes(b"\x93NUMPY\x02\x00" + head + b"{'descr': '<f8'}")
-    with pytest.raises(ValueError, match="expected an array of numpy: EOF: reading array header"):
+    with pytest.raises(ValueError, match="its header would have 660,000,000 bytes"):
         read_table(pd.DataFrame({"l": [0, 1]}), labels=["l"], embeddings=tmp_path / "e.npy")

@@ -206,8 +206,13 @@ def _add_vectors(table: Frame, embeddings: AnyPath | Any) -> None:
 def _npy_array(path: str) -> Any:
     """The array in a file of numpy, if the file is as long as its header says."""
     try:
-        array = np.load(path, mmap_mode="r", allow_pickle=False)  # checks sizes before reading
-        if array.offset + array.nbytes != (size := os.path.getsize(path)):
+        size = os.path.getsize(path)
+        with open(path, "rb") as stream:  # numpy would allocate the length that a header claims
+            is_2 = np.lib.format.read_magic(stream)[0] >= 2
+            if (length := int.from_bytes(stream.read(4 if is_2 else 2), "little")) > size:
+                raise ValueError(f"its header would have {length:,} bytes, it has {size:,}")
+        array = np.load(path, mmap_mode="r", allow_pickle=False)
+        if array.offset + array.nbytes != size:
             raise ValueError(f"its header is for {array.nbytes:,} bytes, but it has {size:,}")
         return np.array(array)
     except OSError:
