@@ -1,5 +1,6 @@
 """On Dask, the answer of one machine, bit for bit, whatever the chunks."""
 
+import threading
 import tracemalloc
 
 import numpy as np
@@ -159,13 +160,22 @@ def test_empty_chunks_and_sparse_chunks_in_several_columns():
         same(DaskIndex(rows=25).fit(chunks).kneighbors(None, 4), expected)
 
 
+LOCK = threading.Lock()
+
+
+def _load(path):
+    """Read an array; one thread at a time, since Python 3.11 cannot parse in several."""
+    with LOCK:
+        return np.load(path)
+
+
 def on_disk(X, folder, rows):
     """Chunks of rows in files, which tasks can read again."""
     chunks = []
     for start in range(0, len(X), rows):
         part = X[start : start + rows]
         np.save(folder / f"{start}.npy", part)
-        read = dask.delayed(np.load)(folder / f"{start}.npy")
+        read = dask.delayed(_load)(folder / f"{start}.npy")
         chunks.append(da.from_delayed(read, part.shape, dtype=X.dtype))
     return da.concatenate(chunks)
 
