@@ -1,6 +1,11 @@
 """Where a library is missing, as on the oldest versions, examples that need it are left out."""
 
+import os
+import sys
 from importlib.util import find_spec
+
+# One backend for all tests: older versions of matplotlib warn if open figures see it change.
+os.environ["MPLBACKEND"] = "agg"
 
 # MLflow itself warns, and warnings are errors: tests/test_mlflow.py runs its examples
 collect_ignore_glob = ["src/plurilabel/models/mlflow.py"]
@@ -28,3 +33,9 @@ def pytest_collection_modifyitems(items):
     """Leave out the examples of those for which a library is missing."""
     missing = {name for name, library in NEED.items() if not find_spec(library)}
     items[:] = [item for item in items if item.name not in missing]
+
+
+def pytest_runtest_teardown():
+    """Close the figures that a test or an example leaves open."""
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")

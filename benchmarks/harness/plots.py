@@ -59,7 +59,7 @@ def ratio_plot(rows: Sequence[Row], path: Path) -> bool:
     points = list(points_of(rows))
     if not points:
         return False
-    plt = _pyplot()
+    import matplotlib.pyplot as plt
     names = list(dict.fromkeys(point.what for point in points))
     peers = list(dict.fromkeys((p.kind == "limit", _short(p.peer)) for p in points))
     colours = {peer: COLOURS[i % len(COLOURS)] for i, (_, peer) in enumerate(sorted(peers))}
@@ -114,7 +114,7 @@ def growth_plot(rows: Sequence[Row], path: Path) -> bool:
     rows = [row for row in rows if row["step"] == "fit"]
     if not rows:
         return False
-    plt = _pyplot()
+    import matplotlib.pyplot as plt
     families = list(dict.fromkeys(row["family"] for row in rows))
     axis_names = list(dict.fromkeys(row["axis"] for row in rows))
     with plt.rc_context(STYLE):
@@ -153,7 +153,7 @@ def share_plot(rows: Sequence[Row], path: Path) -> bool:
     """The share of the call that a learner cannot do without, a bar for each learner."""
     if not rows:
         return False
-    plt = _pyplot()
+    import matplotlib.pyplot as plt
     data = list(dict.fromkeys(row["data"] for row in rows))
     names = list(dict.fromkeys(row["what"] for row in rows))
     with plt.rc_context(STYLE):
@@ -171,15 +171,6 @@ def share_plot(rows: Sequence[Row], path: Path) -> bool:
         axes.legend(loc="lower left", bbox_to_anchor=(0, 1.0), ncols=2, fontsize=8)
         _save(figure, path)
     return True
-
-
-def _pyplot() -> Any:
-    import matplotlib
-
-    matplotlib.use("svg")
-    import matplotlib.pyplot as plt
-
-    return plt
 
 
 def _short(peer: str) -> str:

@@ -19,7 +19,6 @@ from plurilabel.inspection import (
 )
 from plurilabel.models import Model
 
-pytest.importorskip("matplotlib").use("agg")
 pyplot = pytest.importorskip("matplotlib.pyplot")
 
 RNG = np.random.default_rng(0)
@@ -28,12 +27,6 @@ Y = (X[:, :3] + RNG.normal(scale=0.7, size=(80, 3)) > 0.3).astype(int)
 Z = (X[:, :3] > 0.3).astype(int)
 P = RNG.random((80, 3)).round(2)
 NAMES = ("sea", "sun", "sand")
-
-
-@pytest.fixture(autouse=True)
-def closed():
-    yield
-    pyplot.close("all")
 
 
 @pytest.fixture(scope="module")

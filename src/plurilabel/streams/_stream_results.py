@@ -249,8 +249,6 @@ class LivePlot:
 
     Examples
     --------
-    >>> import matplotlib
-    >>> matplotlib.use("agg")
     >>> from plurilabel.streams import LabelShares, LivePlot, RandomTreeStream, prequential
     >>> live = LivePlot("hamming_loss")
     >>> results = prequential(
