@@ -15,9 +15,10 @@ torch = pytest.importorskip("torch", reason="the extra 'torch' is not installed"
 from benchmarks.prior_fitted import _prior, _train  # noqa: E402
 from benchmarks.prior_fitted.__main__ import main  # noqa: E402
 from benchmarks.prior_fitted._batches import Shape, make_batch, shapes  # noqa: E402
-from benchmarks.prior_fitted._cells import view_cells  # noqa: E402
+from benchmarks.prior_fitted._cells import group_features, view_features  # noqa: E402
 from benchmarks.prior_fitted._checkpoint import load_state, ship_weights  # noqa: E402
 from benchmarks.prior_fitted._dice import Dice  # noqa: E402
+from benchmarks.prior_fitted._regressions import regress  # noqa: E402
 from benchmarks.prior_fitted.learner._network import Network  # noqa: E402
 from benchmarks.prior_fitted.learner._weights import (  # noqa: E402
     GROUP,
@@ -44,6 +45,12 @@ def table():
     torch.manual_seed(1)
     X, Y = torch.randn(2, 12, 8), (torch.rand(2, 8, 3) < 0.5).float()
     return X, Y, torch.randn(2, 2 + 3, SMALL.name_width)
+
+
+def read(X, Y, names):
+    """What the network reads: the known rows come first."""
+    views = view_features(X, Y.shape[1])
+    return group_features(views), Y, regress(views, Y), names
 
 
 @pytest.fixture(autouse=True)
@@ -142,7 +149,7 @@ def test_missing_values_and_scales_of_cells():
     X = torch.tensor(
         [[1.0, 10.0, 5.0], [3.0, torch.nan, 5.0], [torch.nan, 30.0, 5.0], [3.0, 1e30, 5.0]]
     )
-    cells = view_cells(X[None], 3)[0].view(4, GROUP, 3)
+    cells = group_features(view_features(X[None], 3))[0].view(4, GROUP, 3)
     assert cells.isfinite().all()
     z, rank, there = cells.unbind(-1)
     np.testing.assert_allclose(z[:, 0], [-1, 1, 0, 1], atol=1e-6)
@@ -154,52 +161,50 @@ def test_missing_values_and_scales_of_cells():
 
 def test_order_of_rows_does_not_matter(network, table):
     X, Y, names = table
-    logits = network(view_cells(X, 8), Y, names)
+    logits = network(*read(X, Y, names))
     known, asked = torch.randperm(8), 8 + torch.randperm(4)
-    moved = network(view_cells(X[:, torch.cat([known, asked])], 8), Y[:, known], names)
+    moved = network(*read(X[:, torch.cat([known, asked])], Y[:, known], names))
     torch.testing.assert_close(moved, logits[:, asked - 8], rtol=1e-4, atol=1e-4)
 
 
 def test_order_of_columns_does_not_matter_if_names_move_along(network, table):
     X, Y, names = table
-    logits = network(view_cells(X, 8), Y, names)
-    cells = view_cells(X, 8)[:, :, [1, 0]]
+    logits = network(*read(X, Y, names))
     labels = torch.tensor([2, 0, 1])
-    moved = network(cells, Y[:, :, labels], names[:, [1, 0, *(2 + labels)]])
+    swapped = torch.cat([X[:, :, 4:], X[:, :, :4]], 2)
+    moved = network(*read(swapped, Y[:, :, labels], names[:, [1, 0, *(2 + labels)]]))
     torch.testing.assert_close(moved, logits[:, :, labels], rtol=1e-4, atol=1e-4)
 
 
 def test_queried_rows_do_not_see_one_another(network, table):
     X, Y, names = table
-    alone = network(view_cells(X[:, :9], 8), Y, names)
-    torch.testing.assert_close(
-        network(view_cells(X, 8), Y, names)[:, :1], alone, rtol=1e-4, atol=1e-4
-    )
+    alone = network(*read(X[:, :9], Y, names))
+    torch.testing.assert_close(network(*read(X, Y, names))[:, :1], alone, rtol=1e-4, atol=1e-4)
 
 
 def test_tables_do_not_see_one_another(network, table):
     X, Y, names = table
-    alone = network(view_cells(X[:1], 8), Y[:1], names[:1])
-    both = network(view_cells(X, 8), Y, names)
+    alone = network(*read(X[:1], Y[:1], names[:1]))
+    both = network(*read(X, Y, names))
     torch.testing.assert_close(both[:1], alone, rtol=1e-4, atol=1e-4)
 
 
 def test_unknown_labels_are_ignored_and_known_ones_are_not(network, table):
     X, Y, names = table
-    cells = view_cells(X, 8)
     hidden = Y.clone()
     hidden[0, 3, 1] = torch.nan
-    logits = network(cells, hidden, names)
+    logits = network(*read(X, hidden, names))
     assert logits.isfinite().all()
-    assert not torch.allclose(logits[0], network(cells, Y, names)[0], atol=1e-4)
-    everything = network(cells, torch.full_like(Y, torch.nan), names)
+    assert not torch.allclose(logits[0], network(*read(X, Y, names))[0], atol=1e-4)
+    everything = network(*read(X, torch.full_like(Y, torch.nan), names))
     assert everything.isfinite().all()
 
 
 def test_a_column_without_values_is_none(table):
     X, _, _ = table
     X[:, :, 7] = torch.nan
-    torch.testing.assert_close(view_cells(X, 8), view_cells(X[:, :, :7], 8))
+    both = (group_features(view_features(A, 8)) for A in (X, X[:, :, :7]))
+    torch.testing.assert_close(*both)
 
 
 def test_the_last_block_computes_what_is_read(network):
@@ -211,7 +216,7 @@ def test_the_last_block_computes_what_is_read(network):
 
 def test_a_new_network_answers_with_frequencies(table):
     X, Y, names = table
-    logits = Network(SMALL)(view_cells(X, 8), Y, names)
+    logits = Network(SMALL)(*read(X, Y, names))
     expected = (Y.sum(1, keepdim=True) + 0.5) / 9
     torch.testing.assert_close(logits.sigmoid(), expected.expand_as(logits))
 
@@ -357,7 +362,7 @@ def test_loss_falls(quick, monkeypatch):
     trainer = _train.Trainer(plan(average=0.9, steady=1e9, stages=(1e9,) * 3), clock=Ticks())
     trainer.run(120, every=59)
     saved = [line["saved"] for line in trainer.history]
-    assert saved[-1] > 0.05 > saved[0]
+    assert saved[-1] > saved[0] > 0.05
 
 
 # ---- answers -----------------------------------------------------------------------------------
@@ -379,5 +384,10 @@ def test_commands_from_training_to_figures(quick, tmp_path, capsys):
     )  # fmt: skip
     (line,) = json.loads((tmp_path / "figures.json").read_text())
     assert 0 < line["average_precision"] <= 1 and len(line["folds"]) == 2
-    main(["profile", "--seconds", "0", "--then", "0.2", *size])
     assert "mean_average_precision" in capsys.readouterr().out
+    main(["evaluate", "--data", str(tmp_path / "made.npz")])
+    line = json.loads(capsys.readouterr().out)
+    assert len(line["regressions"]) == 5 and line["data"] == "made"
+    assert min(line["regressions"]) > 0.7 and line["mean_of_them"] > 0.8
+    main(["profile", "--seconds", "0", "--then", "0.2", *size])
+    assert "saved" in capsys.readouterr().out

@@ -12,9 +12,15 @@ from scipy import sparse
 from scipy.stats import norm, rankdata
 from sklearn.neighbors import NearestNeighbors
 
-from benchmarks.prior_fitted.learner import _classifier, _forward, _weights
+from benchmarks.prior_fitted.learner import _classifier, _forward, _regressions, _weights
 from benchmarks.prior_fitted.learner._classifier import PriorFittedClassifier
-from benchmarks.prior_fitted.learner._weights import GROUP, LARGEST, Size, load_weights
+from benchmarks.prior_fitted.learner._weights import (
+    GROUP,
+    LARGEST,
+    PENALTIES,
+    Size,
+    load_weights,
+)
 from plurilabel import datasets, metrics
 from plurilabel.datasets import UnknownLabels
 
@@ -31,7 +37,8 @@ def shapes(size):
     return {
         "cells.0.weight": (2 * w, 12), "cells.0.bias": (2 * w,),
         "cells.2.weight": (w, 2 * w), "cells.2.bias": (w,),
-        "labels.weight": (w, 4), "labels.bias": (w,),
+        "labels.0.weight": (2 * w, 6 + 2 * len(PENALTIES)), "labels.0.bias": (2 * w,),
+        "labels.2.weight": (w, 2 * w), "labels.2.bias": (w,),
         "cell_names.weight": (w, size.name_width), "label_names.weight": (w, size.name_width),
         **{f"blocks.{i}.{name}": s for i in range(size.layers) for name, s in block.items()},
         "head.0.weight": (2 * w, w), "head.0.bias": (2 * w,),
@@ -102,7 +109,7 @@ def twin_cells(known, asked, normal):
     return cells
 
 
-def twin(path, cells, Y, names):
+def twin(path, cells, Y, said, names):
     """The network, one cell at a time."""
     weights = load_weights(path)
     W = {name: array.astype(float) for name, array in weights.arrays.items()}
@@ -137,11 +144,11 @@ def twin(path, cells, Y, names):
         for j in range(g):
             x[i, j] = two("cells", cells[i, j]) + W["cell_names.weight"] @ names[j]
         for l in range(q):
-            view = [0, 0, 0, base[l] / 3]
+            view = [0, 0, 0, base[l] / 3, math.log(m / 256) / 3, math.log(g / 8) / 3]
             if i < m and not math.isnan(Y[i, l]):
                 f = frequency[l]
                 view[:3] = 2 * Y[i, l] - 1, (Y[i, l] - f) / math.sqrt(f * (1 - f)), 1
-            x[i, g + l] = W["labels.weight"] @ view + W["labels.bias"]
+            x[i, g + l] = two("labels", np.array([*view, *said[i, l]]))
             x[i, g + l] += W["label_names.weight"] @ names[g + l]
     for b in range(size.layers):
         own = f"blocks.{b}."
@@ -175,50 +182,113 @@ def table(seed=0):
     X[[1, 9], [2, 2]], X[:, 3], X[5, 3] = np.nan, [0, 1] * 6, 50
     Y = (rng.random((8, 3)) < 0.4).astype(float)
     Y[2, 1], Y[:, 2] = np.nan, 0
-    return X[:8], X[8:], Y, rng.normal(size=(2 + 3, SMALL.name_width))
+    said = rng.normal(size=(12, 3, 2 * len(PENALTIES)))
+    return X[:8], X[8:], (Y, said, rng.normal(size=(2 + 3, SMALL.name_width)))
+
+
+def cells_of(known, asked, **options):
+    return _forward.group_features(_forward.view_features(known, asked, **options))
 
 
 @pytest.mark.parametrize("normal", [False, True])
 def test_cells_are_those_of_the_twin(normal):
-    known, asked, _, _ = table()
-    found = _forward.view_cells(known, asked, normal=normal)
+    known, asked, _ = table()
+    found = cells_of(known, asked, normal=normal)
     assert_allclose(found, twin_cells(known, asked, normal), atol=1e-12)
 
 
 def test_cells_are_those_that_the_network_was_trained_on():
     torch = pytest.importorskip("torch", reason="the extra 'torch' is not installed")
-    from benchmarks.prior_fitted._cells import view_cells
+    from benchmarks.prior_fitted._cells import group_features, view_features
 
-    known, asked, _, _ = table()
-    theirs = view_cells(torch.tensor(np.vstack([known, asked]))[None], len(known))[0]
-    assert_allclose(_forward.view_cells(known, asked), theirs, atol=1e-5)
+    known, asked, _ = table()
+    views = view_features(torch.tensor(np.vstack([known, asked]))[None], len(known))
+    assert_allclose(cells_of(known, asked), group_features(views)[0], atol=1e-5)
 
 
 @pytest.mark.parametrize(("kind", "close"), [("float64", 1e-10), ("float32", 1e-4)])
 def test_numpy_computes_the_network(weights, without_torch, kind, close):
-    known, asked, Y, names = table()
-    cells = _forward.view_cells(known, asked)
+    known, asked, rest = table()
+    cells = cells_of(known, asked)
     answer, width = _forward.answerer(weights, load_weights(weights).digest, "auto", kind)
     assert width == SMALL.name_width
-    assert_allclose(answer(cells, Y, names), twin(weights, cells, Y, names), atol=close)
+    assert_allclose(answer(cells, *rest), twin(weights, cells, *rest), atol=close)
 
 
 @pytest.mark.parametrize(("kind", "close"), [("float64", 1e-10), ("float32", 1e-4)])
 def test_torch_computes_the_network(weights, kind, close):
     pytest.importorskip("torch", reason="the extra 'torch' is not installed")
-    known, asked, Y, names = table()
-    cells = _forward.view_cells(known, asked)
+    known, asked, rest = table()
+    cells = cells_of(known, asked)
     answer, _ = _forward.answerer(weights, load_weights(weights).digest, "cpu", kind)
-    assert_allclose(answer(cells, Y, names), twin(weights, cells, Y, names), atol=close)
+    assert_allclose(answer(cells, *rest), twin(weights, cells, *rest), atol=close)
 
 
 def test_attention_in_blocks(weights, without_torch, monkeypatch):
-    known, asked, Y, names = table()
-    cells, digest = _forward.view_cells(known, asked), load_weights(weights).digest
-    whole = _forward.answerer(weights, digest, "cpu", "float64")[0](cells, Y, names)
+    known, asked, rest = table()
+    cells, digest = cells_of(known, asked), load_weights(weights).digest
+    whole = _forward.answerer(weights, digest, "cpu", "float64")[0](cells, *rest)
     monkeypatch.setattr(_forward, "AT_ONCE", 1)
-    found = _forward.answerer(weights, digest, "cpu", "float64")[0](cells, Y, names)
+    found = _forward.answerer(weights, digest, "cpu", "float64")[0](cells, *rest)
     assert_allclose(found, whole, atol=1e-12)
+
+
+# ---- regressions -------------------------------------------------------------------------------
+
+
+def plain_regressions(z, u, Y):
+    """For every row, all regressions again without it: (rows, labels, regressions)."""
+    m, told = len(Y), ~np.isnan(Y)
+    frequency = (np.nansum(Y, axis=0) + 0.5) / (told.sum(axis=0) + 1)
+    weight = _regressions._relevance(u[:m], np.where(told, Y - frequency, 0.0))
+    found = np.empty((len(z), Y.shape[1], len(PENALTIES)))
+
+    def kernel(x, power, reach):
+        distance = (np.abs(x[:, None] - x) ** power).sum(axis=2)
+        return np.exp(-reach * distance / distance[:m, :m].mean())
+
+    kernels = (
+        z @ z.T / z.shape[1], kernel(z, 2, 1), kernel(u * np.sqrt(weight), 2, 2),
+        kernel(z, 1, 2), kernel(u * weight, 1, 2),
+    )  # fmt: skip
+    for j, (K, penalty) in enumerate(zip(kernels, PENALTIES)):
+        for i in range(len(z)):
+            others = np.setdiff1d(np.arange(m), [i])
+            A = K[np.ix_(others, others)] + penalty * np.eye(len(others))
+            centred = np.where(told, Y - frequency, 0.0)[others]
+            found[i, :, j] = K[i, others] @ np.linalg.solve(A, centred)
+    return found / np.sqrt(frequency * (1 - frequency))[:, None]
+
+
+def test_regressions_leave_out_the_row_itself():
+    rng = np.random.default_rng(0)
+    z, u = rng.normal(size=(26, 4)), rng.uniform(-1.7, 1.7, size=(26, 4))
+    Y = (z[:20, :2] + rng.normal(size=(20, 2)) > 0.2).astype(float)
+    Y[3, 1] = np.nan
+    found = _regressions.regress(z, u, Y, np.random.default_rng(0)).reshape(26, 2, -1, 2)
+    assert_allclose(found[..., 0], plain_regressions(z, u, Y), atol=1e-4)
+    frequency = np.array([(Y[:, 0].sum() + 0.5) / 21, (np.nansum(Y[:, 1]) + 0.5) / 20])
+    deviation = np.sqrt(frequency * (1 - frequency))[:, None]
+    left = (Y - frequency)[..., None] - found[:20, ..., 0] * deviation
+    share = 1 - np.nansum(left**2, axis=0) / np.nansum((Y - frequency) ** 2, axis=0)[:, None]
+    assert_allclose(found[..., 1], np.broadcast_to(share, (26, 2, 5)), atol=1e-9)
+
+
+def test_regressions_are_those_that_the_network_was_trained_on(monkeypatch):
+    torch = pytest.importorskip("torch", reason="the extra 'torch' is not installed")
+    from benchmarks.prior_fitted._regressions import regress
+
+    rng = np.random.default_rng(0)
+    views = rng.uniform(-1.7, 1.7, size=(30, 7, 3))
+    views[5], views[:, 2] = views[6], 0.0  # a row twice, a constant feature
+    Y = (rng.random((20, 3)) < 0.4).astype(float)
+    Y[2, 1], Y[:, 2] = np.nan, 0
+    for landmarks in (20, 12):
+        monkeypatch.setattr(_regressions, "LANDMARKS", landmarks)
+        first = type("First", (), {"permutation": staticmethod(np.arange)})
+        theirs = regress(torch.tensor(views)[None], torch.tensor(Y)[None], landmarks)[0]
+        ours = _regressions.regress(views[..., 0], views[..., 1], Y, first)
+        assert_allclose(ours, theirs, atol=1e-5)
 
 
 # ---- passes ------------------------------------------------------------------------------------
@@ -235,7 +305,9 @@ def test_answers_are_means_over_passes(learner, weights):
         names = rng.standard_normal((2 + 3, SMALL.name_width))
         features = learner.features_[columns]
         cells = twin_cells(X[:, features], T[:, features], normal=number == 1)
-        logits = twin(weights, cells, Y[:, order].astype(float), names)
+        views = _forward.view_features(X[:, features], T[:, features], normal=number == 1)
+        said = _regressions.regress(views[..., 0], views[..., 1], Y[:, order].astype(float), rng)
+        logits = twin(weights, cells, Y[:, order].astype(float), said, names)
         answer = np.empty((9, 3))
         answer[:, order] = 1 / (1 + np.exp(-logits))
         expected.append(answer)
@@ -304,6 +376,8 @@ def test_many_labels_are_answered_for_in_blocks(learner, monkeypatch):
     monkeypatch.setattr(_classifier, "MOST_LABELS", 1)
     alone = learner.fit(X, Y).predict_proba(T)
     assert not np.allclose(alone, together, atol=1e-4)  # labels are read together
+    # what features weigh in the regressions is the same for all labels, and depends on all
+    monkeypatch.setattr(_regressions, "_relevance", lambda u, _Y: np.ones(u.shape[1]))
     changed = Y.copy()
     changed[::3, 2] ^= 1
     learner.label_order_, learner.Y_ = np.arange(7), Y

@@ -9,7 +9,7 @@ from pathlib import Path
 import torch
 
 from benchmarks.prior_fitted._checkpoint import ship_weights
-from benchmarks.prior_fitted._evaluate import evaluate, export
+from benchmarks.prior_fitted._evaluate import evaluate, evaluate_regressions, export
 from benchmarks.prior_fitted._profile import profile
 from benchmarks.prior_fitted._train import Plan, Trainer, copy_log
 from benchmarks.prior_fitted.learner._classifier import PriorFittedClassifier
@@ -37,6 +37,10 @@ def parser() -> argparse.ArgumentParser:
         "--steady", type=float, default=plan.steady, metavar="SECONDS",
         help="until when the learning rate stays at its peak",
     )  # fmt: skip
+    both.add_argument(
+        "--landmarks", type=int, default=plan.landmarks,
+        help="rows that the regressions compare with, at most",
+    )  # fmt: skip
     both.add_argument("--device", default=_device())
     both.add_argument("--no-graphs", action="store_true", help="launch every kernel by itself")
 
@@ -61,7 +65,9 @@ def parser() -> argparse.ArgumentParser:
     data.add_argument("folder", type=Path)
 
     judge = commands.add_parser("evaluate", help="measure weights on real tables")
-    judge.add_argument("--checkpoint", type=Path, required=True, help="folder, or weights.npz")
+    judge.add_argument(
+        "--checkpoint", type=Path, help="folder, or weights.npz; without it the regressions alone"
+    )
     judge.add_argument("--data", type=Path, nargs="+", required=True)
     judge.add_argument("--passes", type=int, default=8)
     judge.add_argument("--folds", type=int, default=0, help="only the first ones")
@@ -81,7 +87,10 @@ def _device() -> str:
 def new_trainer(options: argparse.Namespace) -> Trainer:
     """A training from the beginning."""
     size = Size(options.width, options.heads, options.layers)
-    plan = Plan(size, options.seed, options.scale, tuple(options.stages), options.steady)
+    plan = Plan(
+        size, options.seed, options.scale, tuple(options.stages), options.steady,
+        landmarks=options.landmarks,
+    )  # fmt: skip
     return Trainer(plan, options.device, graphs=not options.no_graphs)
 
 
@@ -117,12 +126,15 @@ def main(arguments: list[str] | None = None) -> None:
     elif options.command == "ship":
         ship_weights(options.checkpoint)
     else:
-        file = options.checkpoint
-        learner = PriorFittedClassifier(
-            options.passes, weights=file / "weights.npz" if file.is_dir() else file,
-            device=options.device, random_state=options.seed,
-        )  # fmt: skip
-        lines = evaluate(learner, options.data, holdouts=options.folds)
+        if options.checkpoint is None:
+            lines = evaluate_regressions(options.data)
+        else:
+            file = options.checkpoint
+            learner = PriorFittedClassifier(
+                options.passes, weights=file / "weights.npz" if file.is_dir() else file,
+                device=options.device, random_state=options.seed,
+            )  # fmt: skip
+            lines = evaluate(learner, options.data, holdouts=options.folds)
         if options.output:
             options.output.write_text(json.dumps(lines, indent=1) + "\n", encoding="utf-8")
 

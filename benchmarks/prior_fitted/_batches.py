@@ -7,10 +7,11 @@ from dataclasses import dataclass, fields
 import torch
 from torch import Tensor
 
-from benchmarks.prior_fitted._cells import view_cells
+from benchmarks.prior_fitted._cells import group_features, view_features
 from benchmarks.prior_fitted._dice import Dice
 from benchmarks.prior_fitted._prior import draw, draw_easy, hide
-from benchmarks.prior_fitted.learner._weights import GROUP, VIEWS, Size
+from benchmarks.prior_fitted._regressions import LANDMARKS, regress
+from benchmarks.prior_fitted.learner._weights import GROUP, PENALTIES, VIEWS, Size
 
 MOST_TABLES = 128
 PARTS = 4
@@ -88,6 +89,7 @@ class Batch:
 
     cells: Tensor  # (tables, rows, groups, GROUP * VIEWS)
     known: Tensor  # (tables, known rows, labels), NaN where unknown
+    answers: Tensor  # (tables, rows, labels, 2 * regressions)
     names: Tensor  # (tables, groups + labels, name width)
     targets: Tensor  # (tables, queried rows, labels)
 
@@ -101,6 +103,7 @@ def empty_batch(shape: Shape, size: Size, device: torch.device, kind: torch.dtyp
     return Batch(
         torch.zeros(t, n, shape.groups, GROUP * VIEWS, device=device, dtype=kind),
         torch.zeros(t, m, q, device=device),
+        torch.zeros(t, n, q, 2 * len(PENALTIES), device=device, dtype=kind),
         torch.zeros(t, shape.groups + q, size.name_width, device=device, dtype=kind),
         torch.zeros(t, n - m, q, device=device),
     )
@@ -114,6 +117,7 @@ def make_batch(
     *,
     scores: str | None = None,
     easy: float = 0.0,
+    landmarks: int = LANDMARKS,
 ) -> Batch:
     """Tables of the prior, of up to four structures, each an easy one by chance."""
     parts = min(PARTS, shape.tables)
@@ -121,7 +125,9 @@ def make_batch(
     drawn = [_table(dice, count, shape, scores, easy) for count in counts]
     X, known, targets = (torch.cat(column) for column in zip(*drawn))
     names = dice.normal(shape.tables, shape.groups + shape.labels, size.name_width)
-    return Batch(view_cells(X, shape.known).to(kind), known, names.to(kind), targets)
+    views = view_features(X, shape.known)
+    cells, answers = group_features(views).to(kind), regress(views, known, landmarks).to(kind)
+    return Batch(cells, known, answers, names.to(kind), targets)
 
 
 def _table(

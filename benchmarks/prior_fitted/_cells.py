@@ -14,8 +14,8 @@ from torch.nn import functional as F
 from benchmarks.prior_fitted.learner._weights import GROUP, LARGEST
 
 
-def view_cells(X: Tensor, n_known: int) -> Tensor:
-    """Groups of features as the network reads them.
+def view_features(X: Tensor, n_known: int) -> Tensor:
+    """What the network reads of each value: standardized, as a rank, and whether it is there.
 
     Parameters
     ----------
@@ -26,7 +26,7 @@ def view_cells(X: Tensor, n_known: int) -> Tensor:
 
     Returns
     -------
-    tensor of shape (tables, rows, groups, 3 * GROUP)
+    tensor of shape (tables, rows, features, 3)
     """
     there = ~X.isnan()
     X = X.nan_to_num(0.0, posinf=3e38, neginf=-3e38)
@@ -35,8 +35,12 @@ def view_cells(X: Tensor, n_known: int) -> Tensor:
     centred = (X - mean) * there
     scale = (centred[:, :n_known].square().sum(1, keepdim=True) / count).sqrt()
     z = torch.where(scale > 1e-6 * (1 + mean.abs()), centred / (scale + 1e-30), 0.0)
-    views = torch.stack([z.clamp(-LARGEST, LARGEST), _ranks(X, there, n_known), there.to(X)], -1)
-    views = F.pad(views, (0, 0, 0, -X.shape[2] % GROUP))
+    return torch.stack([z.clamp(-LARGEST, LARGEST), _ranks(X, there, n_known), there.to(X)], -1)
+
+
+def group_features(views: Tensor) -> Tensor:
+    """Groups of features, shape (tables, rows, groups, 3 * GROUP)."""
+    views = F.pad(views, (0, 0, 0, -views.shape[2] % GROUP))
     return views.unflatten(2, (-1, GROUP)).flatten(3)
 
 

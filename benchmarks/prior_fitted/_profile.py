@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import torch
 
-from benchmarks.prior_fitted._batches import Shape, make_batch
+from benchmarks.prior_fitted._batches import Batch, Shape, make_batch
 from benchmarks.prior_fitted._train import Trainer
 
 
@@ -40,8 +40,12 @@ def profile(trainer: Trainer, seconds: float, *, repeats: int = 5) -> list[dict[
 
 def _profile_shape(trainer: Trainer, shape: Shape, repeats: int) -> dict[str, object]:
     size, kind, steps = trainer.plan.size, trainer.kind, trainer.steps
+
+    def draw() -> Batch:
+        return make_batch(trainer.dice, shape, size, kind, landmarks=trainer.plan.landmarks)
+
     start = time.perf_counter()
-    batch = make_batch(trainer.dice, shape, size, kind)
+    batch = draw()
     steps(shape, batch)
     _wait(trainer)
     first = time.perf_counter() - start
@@ -52,7 +56,7 @@ def _profile_shape(trainer: Trainer, shape: Shape, repeats: int) -> dict[str, ob
     single = _clocked(trainer, lambda: steps._backward(batch), 2)
     step = _clocked(trainer, lambda: steps(shape, batch), repeats)
     update = _clocked(trainer, lambda: trainer.optimizer.step(0.0), repeats)
-    drawn = _clocked(trainer, lambda: make_batch(trainer.dice, shape, size, kind), repeats)
+    drawn = _clocked(trainer, draw, repeats)
     line: dict[str, object] = {
         "shape": str(shape),
         "cells": shape.cells,

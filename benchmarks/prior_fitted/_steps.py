@@ -47,7 +47,7 @@ class Steps:
         return self.loss
 
     def _backward(self, batch: Batch) -> None:
-        logits = self.network(batch.cells, batch.known, batch.names)
+        logits = self.network(*batch.tensors()[:-1])
         loss = F.binary_cross_entropy_with_logits(logits, batch.targets)
         gradients = torch.autograd.grad(loss, self.optimizer.live)
         torch._foreach_copy_(self.optimizer.gradients, [g.detach() for g in gradients])

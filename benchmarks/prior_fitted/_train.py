@@ -26,6 +26,7 @@ from benchmarks.prior_fitted._batches import EASY, MIXTURES, Batch, Shape, make_
 from benchmarks.prior_fitted._checkpoint import load_state, save_state, save_weights
 from benchmarks.prior_fitted._dice import Dice
 from benchmarks.prior_fitted._optimizer import Optimizer
+from benchmarks.prior_fitted._regressions import LANDMARKS
 from benchmarks.prior_fitted._steps import Steps
 from benchmarks.prior_fitted.learner._network import Network, base_logits
 from benchmarks.prior_fitted.learner._weights import Size
@@ -48,6 +49,7 @@ class Plan:
     stages: tuple[float, ...] = (12.0, 50.0, 180.0)
     steady: float = 150.0
     average: float = 0.999
+    landmarks: int = LANDMARKS
 
     def rate(self, seconds: float, steps: int) -> float:
         """Learning rate, 1 at its peak: constant at first, then with the root of time."""
@@ -115,7 +117,9 @@ class Trainer:
             kind = self.dice.host.choice(len(mixture), p=mixture / mixture.sum())
             shape = self.dice.choose(self.shapes[kind])
             size = self.plan.size
-            return shape, make_batch(self.dice, shape, size, self.kind, easy=EASY[stage])
+            return shape, make_batch(
+                self.dice, shape, size, self.kind, easy=EASY[stage], landmarks=self.plan.landmarks
+            )
 
     def receive(self, batch: Batch) -> None:
         """Let the training wait for what is drawn beside it."""
@@ -190,8 +194,10 @@ class Trainer:
             if now - reported >= every:
                 self._report(float(total) / count, count / (now - reported), rate, folder)
                 total, count, reported = torch.zeros_like(total), 0, now
-            if now - kept >= 6 * every and (keeps_state or not decaying):
-                self.save(folder)
+            if now - kept >= 6 * every:
+                if keeps_state or not decaying:
+                    self.save(folder)
+                self._save_weights(folder)  # in a decay too: what is lost otherwise is the best
                 kept = now
         if count:
             self._report(float(total) / count, count / max(now - reported, 1e-9), rate, folder)
@@ -238,7 +244,7 @@ class Trainer:
         torch._foreach_copy_(list(self._judge.parameters()), self.optimizer.average)
         saved = {}
         for name, batch in self._validation:
-            loss = _loss(self._judge(batch.cells, batch.known, batch.names), batch)
+            loss = _loss(self._judge(*batch.tensors()[:-1]), batch)
             base = _loss(base_logits(batch.known).expand_as(batch.targets), batch)
             saved[name] = round(1 - float(loss) / float(base), 4)
         return {"saved": round(float(np.mean(list(saved.values()))), 4), "by_kind": saved}
@@ -250,7 +256,10 @@ class Trainer:
             shape = Shape(**asdict(shape) | {"tables": max(4, int(shape.tables * scale))})
             for kind, name in enumerate(_prior.SCORES):
                 dice = Dice(self.device, VALIDATION_SEED, number, kind)
-                batch = make_batch(dice, shape, self.plan.size, self.kind, scores=name)
+                batch = make_batch(
+                    dice, shape, self.plan.size, self.kind, scores=name,
+                    landmarks=self.plan.landmarks,
+                )  # fmt: skip
                 found.append((f"{name}-{shape.rows}", batch))
         return found
 

@@ -18,9 +18,11 @@ from benchmarks.prior_fitted.learner._forward import (
     Floats,
     answerer,
     double_ranks,
+    group_features,
     standardized,
-    view_cells,
+    view_features,
 )
+from benchmarks.prior_fitted.learner._regressions import regress
 from benchmarks.prior_fitted.learner._weights import GROUP, load_weights
 from plurilabel._core.base import LabelMatrix, ProbabilisticClassifier, validate_features
 from plurilabel._core.blocks import dense, row_blocks
@@ -55,8 +57,10 @@ class PriorFittedClassifier(ProbabilisticClassifier):
     The network reads the training set and the rows asked as one table: each group of four features
     and each label of a row is a cell, attention runs among the columns of a row and among the rows
     of a column, and the label cells of the rows asked become probabilities, all labels in one
-    pass. Its weights come with the package. They were trained once, on random tables whose labels
-    depend on each other, never on real data; ``fit`` only checks and keeps the training set.
+    pass. A label cell also has what five kernel regressions say about it, each in closed form and
+    without the row itself. The weights of the network come with the package. They were trained
+    once, on random tables whose labels depend on each other, never on real data; ``fit`` only
+    checks and keeps the training set.
 
     Predictions are means over ``n_estimators`` passes. Every pass has its own order and random
     names of the columns; every second one replaces the values of features by normal scores of
@@ -218,19 +222,24 @@ class PriorFittedClassifier(ProbabilisticClassifier):
         kind = "float64" if cells <= FEW_CELLS else "float32"
         answer, name_width = answerer(self.weights_, self.digest_, self.device_, kind)
         total = np.zeros((len(asked), q))
+        read: dict[int, tuple[Floats, Floats]] = {}
         for number in range(self.n_estimators_):
             rng = np.random.default_rng([self.seed_, number])
             columns, order = rng.permutation(self.X_.shape[1]), rng.permutation(q)
             names = rng.standard_normal((self._groups + q, name_width))
             for known, some in self._contexts(asked, rng):
-                table = view_cells(
-                    self.X_[np.ix_(known, columns)], asked[np.ix_(some, columns)],
-                    normal=number % 2 == 1,
-                ).astype(kind)  # fmt: skip
+                if n > self.max_rows_ or number < 2:  # else the same as two passes before
+                    views = view_features(self.X_[known], asked[some], normal=number % 2 == 1)
+                    said = regress(*views[..., :2].transpose(2, 0, 1), self._told(known), rng)
+                    read[number % 2] = views, said
+                views, said = read[number % 2]
+                table = group_features(views[:, columns]).astype(kind)
                 for block in np.array_split(np.arange(q), -(-q // MOST_LABELS)):
                     labels = self.label_order_[order[block]]
                     own = np.concatenate([names[: self._groups], names[self._groups :][block]])
-                    logits = _in_parts(answer, table, self._told(known, labels), own)
+                    logits = _in_parts(
+                        answer, table, said[:, labels], self._told(known)[:, labels], own
+                    )
                     total[np.ix_(some, labels)] += expit(logits)
         return total / self.n_estimators_
 
@@ -238,11 +247,10 @@ class PriorFittedClassifier(ProbabilisticClassifier):
     def _groups(self) -> int:
         return -(-len(self.features_) // GROUP)
 
-    def _told(self, rows: Rows, labels: Rows) -> Floats:
+    def _told(self, rows: Rows) -> Floats:
         """Training labels, NaN where unknown."""
-        at = np.ix_(rows, labels)
-        Y = self.Y_[at].astype(np.float64)
-        return Y if self.unknown_ is None else np.where(self.unknown_[at], np.nan, Y)
+        Y = self.Y_[rows].astype(np.float64)
+        return Y if self.unknown_ is None else np.where(self.unknown_[rows], np.nan, Y)
 
     def _contexts(self, asked: Floats, rng: Any) -> Iterator[tuple[Rows, Rows]]:
         """Training rows, and the rows of X that are answered for from them."""
@@ -274,14 +282,17 @@ def _count_cells(n: int, d: int, q: int) -> int:
     return n * (-(-d // GROUP) + min(q, MOST_LABELS))
 
 
-def _in_parts(answer: Answer, table: Floats, told: Floats, names: Floats) -> Floats:
+def _in_parts(answer: Answer, table: Floats, said: Floats, told: Floats, names: Floats) -> Floats:
     """Logits of all rows asked, by passes of a limited size."""
     m, columns = len(told), len(names)
     most = max(CELLS_AT_ONCE, 1.25 * m * columns) / columns
     parts = row_blocks(len(table) - m, 1, min(most, MOST_ROWS) - m)
-    known, asked = table[:m], table[m:]
+
+    def rows(A: Floats, part: slice) -> Floats:
+        return np.concatenate([A[:m], A[m:][part]])
+
     return np.concatenate(
-        [answer(np.concatenate([known, asked[part]]), told, names) for part in parts]
+        [answer(rows(table, part), told, rows(said, part), names) for part in parts]
     )
 
 

@@ -26,8 +26,8 @@ from plurilabel._core.compat import import_extra
 from plurilabel.learners.neural._training import choose_device
 
 Floats = NDArray[np.floating]
-Answer = Callable[[Floats, Floats, Floats], Floats]
-"""Logits of the queried rows, by cells, known labels and names."""
+Answer = Callable[[Floats, Floats, Floats, Floats], Floats]
+"""Logits of the queried rows, by cells, known labels, what regressions say and names."""
 
 AT_ONCE = 2**23
 """Numbers that are made at once, about."""
@@ -72,8 +72,8 @@ def standardized(known: Floats, X: Floats, most: float = LARGEST) -> Floats:
     return np.clip(np.nan_to_num(z), -most, most)
 
 
-def view_cells(known: Floats, asked: Floats, *, normal: bool = False) -> Floats:
-    """Groups of features as the network reads them, shape (rows, groups, 3 * GROUP).
+def view_features(known: Floats, asked: Floats, *, normal: bool = False) -> Floats:
+    """What the network reads of each value, shape (rows, features, 3).
 
     The known rows come first, and they alone define scales and ranks. With ``normal``, values are
     replaced by normal scores of their ranks.
@@ -86,9 +86,13 @@ def view_cells(known: Floats, asked: Floats, *, normal: bool = False) -> Floats:
         X = np.where(there, ndtri(np.clip(share, 0.001, 0.999)), np.nan)
     share = ranks / (2 * np.maximum(count, 1))
     places = np.where(there, (2 * share - 1) * math.sqrt(3), 0.0)
-    views = np.stack([standardized(X[: len(known)], X), places, there], axis=-1)
-    views = np.pad(views, [(0, 0), (0, -X.shape[1] % GROUP), (0, 0)])
-    return views.reshape(len(X), -1, GROUP * views.shape[-1])
+    return np.stack([standardized(X[: len(known)], X), places, there], axis=-1)
+
+
+def group_features(views: Floats) -> Floats:
+    """Groups of features, shape (rows, groups, 3 * GROUP)."""
+    views = np.pad(views, [(0, 0), (0, -views.shape[1] % GROUP), (0, 0)])
+    return views.reshape(len(views), -1, GROUP * views.shape[-1])
 
 
 # the network ---------------------------------------------------------------------------------
@@ -131,16 +135,16 @@ def _by_torch(torch: Any, weights: Weights, device: str, kind: str) -> Answer:
 def _by_numpy(weights: Weights, kind: str) -> Answer:
     W = {name: array.astype(kind) for name, array in weights.arrays.items()}
 
-    def answer(cells: Floats, Y: Floats, names: Floats) -> Floats:
+    def answer(cells: Floats, Y: Floats, answers: Floats, names: Floats) -> Floats:
         q = Y.shape[1]
         known = ~np.isnan(Y)
         base = logit((np.nansum(Y, axis=0) + 0.5) / (known.sum(axis=0) + 1))
-        told = _view_labels(Y, known, base, len(cells)).astype(kind)
+        told = np.concatenate([_view_labels(Y, known, base, *cells.shape[:2]), answers], axis=-1)
         cells, names = cells.astype(kind), names.astype(kind)
         x = np.concatenate(
             [
                 _two_layers(W, "cells", cells) + names[:-q] @ W["cell_names.weight"].T,
-                told @ W["labels.weight"].T + W["labels.bias"]
+                _two_layers(W, "labels", told.astype(kind))
                 + names[-q:] @ W["label_names.weight"].T,
             ],
             axis=1,
@@ -153,14 +157,15 @@ def _by_numpy(weights: Weights, kind: str) -> Answer:
     return answer
 
 
-def _view_labels(Y: Floats, known: Floats, base: Floats, n: int) -> Floats:
-    """Label cells (n, q, 4): value, standardized, known or not, frequency."""
+def _view_labels(Y: Floats, known: Floats, base: Floats, n: int, groups: int) -> Floats:
+    """Label cells (n, q, 6): value, standardized, known or not, frequency, size of the table."""
     frequency = expit(base)
-    told = np.zeros((n, Y.shape[1], 4))
+    told = np.zeros((n, Y.shape[1], 6))
     standard = (Y - frequency) / np.sqrt(frequency * (1 - frequency))
     views = [Y * 2 - 1, standard.clip(-LARGEST, LARGEST), known]
     told[: len(Y), :, :3] = np.where(known[..., None], np.stack(views, axis=-1), 0.0)
     told[..., 3] = base / 3
+    told[..., 4], told[..., 5] = math.log(len(Y) / USUAL_ROWS) / 3, math.log(groups / 8) / 3
     return told
 
 

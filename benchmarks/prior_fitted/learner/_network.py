@@ -18,6 +18,7 @@ from torch.nn import functional as F
 from benchmarks.prior_fitted.learner._weights import (
     GROUP,
     LARGEST,
+    PENALTIES,
     USUAL_ROWS,
     VIEWS,
     Size,
@@ -98,7 +99,9 @@ class Network(nn.Module):
         self.cells = nn.Sequential(
             nn.Linear(GROUP * VIEWS, 2 * width), nn.GELU(), nn.Linear(2 * width, width)
         )
-        self.labels = nn.Linear(4, width)
+        self.labels = nn.Sequential(
+            nn.Linear(6 + 2 * len(PENALTIES), 2 * width), nn.GELU(), nn.Linear(2 * width, width)
+        )
         self.cell_names = nn.Linear(size.name_width, width, bias=False)
         self.label_names = nn.Linear(size.name_width, width, bias=False)
         self.blocks = nn.ModuleList(Block(size) for _ in range(size.layers))
@@ -109,7 +112,7 @@ class Network(nn.Module):
         nn.init.zeros_(self.head[-1].weight)  # begin with the frequencies
         nn.init.zeros_(self.head[-1].bias)
 
-    def forward(self, cells: Tensor, Y: Tensor, names: Tensor) -> Tensor:
+    def forward(self, cells: Tensor, Y: Tensor, answers: Tensor, names: Tensor) -> Tensor:
         """Logits of the queried rows, shape (tables, rows - known rows, labels).
 
         Parameters
@@ -118,13 +121,15 @@ class Network(nn.Module):
             Groups of features, each with its views.
         Y : tensor of shape (tables, known rows, labels)
             1, 0, and NaN where unknown.
+        answers : tensor of shape (tables, rows, labels, 2 * regressions)
+            What regressions say about each label, and how much of it they explain.
         names : tensor of shape (tables, groups + labels, name_width)
             Random names of the columns.
         """
-        kind = self.labels.weight.dtype
+        kind = self.label_names.weight.dtype
         n_known, q = Y.shape[1:]
         base = base_logits(Y)
-        told = _view_labels(Y, base, cells.shape[1])
+        told = torch.cat([_view_labels(Y, base, *cells.shape[1:3]), answers.to(base)], -1)
         names = names.to(kind)[:, None]
         x = torch.cat(
             [
@@ -144,12 +149,16 @@ def base_logits(Y: Tensor) -> Tensor:
     return torch.logit((Y.nansum(1, keepdim=True) + 0.5) / ((~Y.isnan()).sum(1, keepdim=True) + 1))
 
 
-def _view_labels(Y: Tensor, base: Tensor, n: int) -> Tensor:
-    """Label cells as the network reads them: value, standardized, known or not, frequency."""
+def _view_labels(Y: Tensor, base: Tensor, n: int, groups: int) -> Tensor:
+    """Label cells as the network reads them: value, standardized, known or not, and of the table
+    the frequency of the label and the numbers of known rows and groups of features.
+    """
     known = ~Y.isnan()
     Y = Y.nan_to_num(0.0)
     frequency = base.sigmoid()
     standard = (Y - frequency) / (frequency * (1 - frequency)).sqrt()
     told = torch.stack([Y * 2 - 1, standard.clamp(-LARGEST, LARGEST), torch.ones_like(Y)], -1)
     told = F.pad(told * known[..., None], (0, 0, 0, 0, 0, n - Y.shape[1]))
-    return torch.cat([told, (base / 3).expand(-1, n, -1)[..., None]], -1)
+    frequency = (base / 3).expand(-1, n, -1)[..., None]
+    size = [math.log(Y.shape[1] / USUAL_ROWS) / 3, math.log(groups / 8) / 3]
+    return torch.cat([told, frequency, *(torch.full_like(frequency, one) for one in size)], -1)

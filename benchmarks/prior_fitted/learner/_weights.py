@@ -22,6 +22,10 @@ LARGEST = 8.0
 """Standardized values are clipped here."""
 USUAL_ROWS = 256
 """Attention among rows is as sharp as usual at this many, and sharper among more."""
+BINS = 8
+"""Intervals of a feature's ranks whose labels are compared, to weigh it."""
+PENALTIES = (10.0, 1.0, 1.0, 0.3, 1.0)
+"""Of the regressions whose answers are part of a label cell."""
 
 SHIPPED = Path(__file__).with_name("weights.npz")
 """In half precision; ``weights.json`` beside it has the digest and how they were made."""
@@ -33,7 +37,7 @@ class Size:
 
     width: int = 128
     heads: int = 4
-    layers: int = 10
+    layers: int = 8
     name_width: int = 32
 
 
