@@ -19,7 +19,6 @@ QUERIES = {
     "/data/rows": ["label", "having", "above", "below", "issues", "sort", "start", "most"],
     "/data/some": ["rows"],
     "/data/cuts": ["label"],
-    "/data/queue": ["most"],
     "/feedback": ["most"],
     "/feedback/export": ["format", "all"],
 }

@@ -160,15 +160,6 @@ def test_the_data(client, service):
     pairs = client.get("/data/pairs").json()
     j, k = (pairs["labels"].index(name) for name in ("sea", "sun"))
     assert pairs["together"][j][k] == (Y[:, 0] & Y[:, 2]).sum()
-    first = client.get("/data/queue").json()
-    assert first["total"] == 25
-    best = first["rows"][0]
-    client.post("/feedback", json={"corrections": [{"features": best["features"], "labels": []}]})
-    after = client.get("/data/queue").json()
-    assert after["total"] == 24
-    assert best["features"] not in [row["features"] for row in after["rows"]]
-    client.post("/predict", json={"rows": NEW[:2], "remember": True})
-    assert client.get("/data/queue").json()["total"] == 26
 
 
 def test_card_health_metrics(client, service):
@@ -390,17 +381,6 @@ def test_compressed_bodies_are_refused(client, encoding, path):
     said = client.post(path, content=gzip.compress(b'{"rows": [[1, 2]]}'), headers=headers)
     assert said.status_code == 415 and said.headers["accept-encoding"] == "identity"
     assert "compressed" in said.json()["error"]
-
-
-def test_rows_that_are_remembered_are_few_and_small():
-    service = Service(lazy())
-    service.remember([f"{i} {'x' * 1000}" for i in range(900)], most=500, size=50_000)
-    assert list(service.asked)[-1].startswith('"899') and 40 < len(service.asked) < 50
-    service.remember([str(i) for i in range(900)], most=500, size=50_000)
-    assert list(service.asked) == [f'"{i}"' for i in range(400, 900)]
-    service.remember(["y" * 60_000], size=50_000)
-    assert len(service.asked) == 0
-    service.close()
 
 
 def test_a_request_that_was_given_up_takes_no_memory():

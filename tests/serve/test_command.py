@@ -48,14 +48,14 @@ def serve(monkeypatch, folder):
 def test_serve(serve, tmp_path):
     store = tmp_path / "log.db"
     status, out, _, served = serve(
-        "serve", "lazy.skops", "--pool", "new.csv", "--store", store, "--max-body", 2, "--port", 0,
+        "serve", "lazy.skops", "--store", store, "--max-body", 2, "--port", 0,
         "--max-memory", 64,
     )  # fmt: skip
     assert status == 0 and served["limits"].body == 2_000_000 and served["port"] == 0
     assert served["limits"].memory == 64_000_000
     assert "learns corrections immediately" in out and f"{store} (0 corrections so far)" in out
     assert "Open http://127.0.0.1:8000 in a browser" in out and "opened" not in served
-    assert len(served["service"].pool) == 5 and served["service"].name == "lazy"
+    assert served["service"].name == "lazy"
     status, out, err, served = serve("serve", "linear.skops", "--data", "points.csv", "--open")
     assert status == 0, err
     assert served["service"].training.how == "refit" and served["opened"]
@@ -71,7 +71,6 @@ def test_serve(serve, tmp_path):
         (["new.csv"], "new.csv"),
         (["lazy.skops", "--data", "nothing.csv"], "there is no file nothing.csv"),
         (["lazy.skops", "--data", "new.csv"], "sea"),
-        (["lazy.skops", "--pool", "lazy.skops"], "lazy.skops"),
         (["lazy.skops", "--store", "no/where/log.db"], "no/where/log.db"),
         (["lazy.skops", "--store", "points.csv"], "not a database"),
         (["lazy.skops", "--token", "a b"], "--token"),
@@ -86,5 +85,5 @@ def test_mistakes_are_one_sentence(serve, words, said):
 def test_demo_serves_two_thirds_of_the_digits(serve, tmp_path):
     status, out, _, served = serve("demo", "--serve", "--out", tmp_path)
     assert status == 0 and served["opened"] == "http://127.0.0.1:8000"
-    assert served["service"].n_given == 1198 and len(served["service"].pool) == 599
+    assert served["service"].n_given == 1198
     assert "digits.feedback.db" in out

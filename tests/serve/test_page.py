@@ -1,9 +1,7 @@
 """The page in a real browser: wide and narrow, light and dark, by mouse and by keyboard."""
 
 import json
-import os
-import re
-import shutil
+import time
 
 import pytest
 
@@ -63,27 +61,11 @@ MEASURE = """() => {
 
 
 @pytest.fixture(scope="module")
-def browser():
-    """A Chromium; the tests are skipped where there is none, unless one is required."""
-    names = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-    found = next((path for name in names if (path := shutil.which(name))), None)
-    if found is None:
-        if os.environ.get("PLURILABEL_REQUIRE_BROWSER"):
-            pytest.fail("PLURILABEL_REQUIRE_BROWSER is set, but there is no Chromium")
-        pytest.skip("no Chromium: the page is not opened in a browser")
-    with playwright.sync_playwright() as run:
-        chromium = run.chromium.launch(executable_path=found, args=["--no-sandbox"])
-        yield chromium
-        chromium.close()
-
-
-@pytest.fixture(scope="module")
 def service(tmp_path_factory):
     folder = tmp_path_factory.mktemp("page")
     model, table = notes()
     table.to_csv(folder / "notes.csv", index=False)
-    pool = table.drop(columns="tags").assign(note="a dog, a whale")[:4]
-    return Service(model, data=folder / "notes.csv", pool=pool, name="notes")
+    return Service(model, data=folder / "notes.csv", name="notes")
 
 
 @pytest.fixture(scope="module")
@@ -131,7 +113,7 @@ def test_every_view_is_sound(visit, width, colours):
     page.click("button >> text=Predict")
     page.click("#answers article >> text=Why?")
     page.wait_for_selector(".near li")
-    for view in ("ask", "browse", "next", "pairs", "model"):
+    for view in ("ask", "browse", "pairs", "model"):
         page.click(f".views a[href='#{view}']")
         page.wait_for_selector(f"body[data-view={view}]")
         assert page.locator(f"section#{view} h2").first.is_visible()
@@ -177,7 +159,7 @@ def test_ask_what_if_why_correct_and_undo(visit, service):
     cards.nth(0).get_by_role("button", name="Why?").click()
     near = cards.nth(0).locator(".near > li")
     playwright.expect(near).to_have_count(3)
-    playwright.expect(near.first).to_contain_text("red, dog")
+    playwright.expect(near.first).to_contain_text("text: red, text: dog")
     cards.nth(0).get_by_role("switch", name="cat").click()
     playwright.expect(page.locator("#version")).to_have_text(f"version {before + 1}")
     playwright.expect(cards.nth(0).locator(".note.done")).to_have_text("corrected")
@@ -244,26 +226,43 @@ def test_browse_filter_and_correct(visit, service):
     assert service.labels_of(row) == ["dog"]
 
 
-def test_label_the_next_row_by_keyboard(visit, service):
-    page = visit("next")
-    waiting = page.locator("#waiting")
-    total = int(re.match(r"\d+", waiting.inner_text())[0])
-    first = page.locator("#queue").get_by_role("switch", name="cat")
-    before = first.get_attribute("aria-checked")
-    page.keyboard.press("1")
-    playwright.expect(first).not_to_have_attribute("aria-checked", before)
-    page.keyboard.press("Enter")
-    playwright.expect(waiting).to_have_text(f"{total - 1} unlabeled rows")
-    entry = list(service.ledger.entries.values())[-1]
-    assert ("cat" in entry.labels) == (before == "false")
-    page.click(".views a[href='#model']")
-    page.get_by_role("button", name=f"Undo correction {entry.id}").click()
-    playwright.expect(page.locator("#history")).to_contain_text(f"undoes {entry.id}")
-
-
 def test_the_token_comes_with_the_address(visit):
     model, _ = notes()
     with running(Service(model), token="s3cret") as address:
         page = visit("ask", base=address, hash="token=s3cret")
         assert page.url == f"{address}/"
         playwright.expect(page.locator("#name")).not_to_have_text("…")
+
+
+def test_a_slow_curve_does_not_hold_up_the_page(visit, monkeypatch):
+    from plurilabel.serve._insight import Insight
+
+    def slow(self, label=None):
+        time.sleep(2)
+        return cuts(self, label)
+
+    cuts = Insight.cuts
+    monkeypatch.setattr(Insight, "cuts", slow)
+    model, _ = notes()
+    with running(Service(model)) as address:
+        page = visit("ask", base=address)
+        assert page.locator(".figures-now").count() == 0
+        playwright.expect(page.locator("#cut-panel")).to_contain_text("Computing precision")
+        page.fill("#rows", CSV)
+        page.click("button >> text=Predict")
+        playwright.expect(page.locator("#answers article")).to_have_count(2)
+        with page.expect_download() as saved:
+            page.click("text=Save the predictions")
+        lines = saved.value.path().read_text().splitlines()
+        assert lines[0] == '"note","length","place","day","labels","score: cat","score: dog"'
+        assert len(lines) == 3 and lines[1].startswith('"a red dog","3.5","town","2024-03-17"')
+        playwright.expect(page.locator(".figures-now")).to_contain_text("Precision")
+
+
+def test_open_pages_follow_corrections_of_others(visit, service):
+    page = visit("model")
+    before = service.version
+    done = service.correct([{"row": 2, "labels": ["dog"]}])
+    playwright.expect(page.locator("#version")).to_have_text(f"version {before + 1}")
+    playwright.expect(page.locator("#history")).to_contain_text("dog")
+    service.undo(done["corrections"][0]["id"])

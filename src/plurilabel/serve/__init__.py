@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from plurilabel._core.compat import import_extra
 from plurilabel._core.roster import publish
 from plurilabel.serve._answers import Ask
-from plurilabel.serve._insight import information
 from plurilabel.serve._row_reader import BadInput
 from plurilabel.serve._service import Service
 from plurilabel.serve._store import StoreError
@@ -21,8 +20,7 @@ if TYPE_CHECKING:
     from plurilabel.serve._server import run, running
 
 __all__ = [
-    "Ask", "BadInput", "Limits", "Service", "StoreError", "create_app", "information", "run",
-    "running",
+    "Ask", "BadInput", "Limits", "Service", "StoreError", "create_app", "run", "running",
 ]  # fmt: skip
 
 _HTTP = {"Limits": "_http", "create_app": "_app", "run": "_server", "running": "_server"}

@@ -13,7 +13,7 @@ import numpy as np
 
 from plurilabel._core.blocks import dense
 from plurilabel._core.explanation.contributions import Contributions
-from plurilabel._core.explanation.marks import Marker
+from plurilabel._core.explanation.marks import Marker, readable
 from plurilabel._core.records import json_bytes
 from plurilabel._core.words import no_formula
 from plurilabel.models import Model
@@ -142,7 +142,7 @@ def shared_features(now: Trained, X: Any, found: Sequence[Any]) -> list[list[lis
         few = (common > 0).mean(axis=1) < _SPARSE
         named = (common > 0) & few[:, np.newaxis]
         rows = enumerate(best.tolist())
-        shared.append([[names[j] for j in row if named[k, j]] for k, row in rows])
+        shared.append([[readable(names[j]) for j in row if named[k, j]] for k, row in rows])
     return shared
 
 
@@ -155,6 +155,13 @@ def _feature_names(model: Model) -> list[str] | None:
     return None
 
 
+def holds(features: Any, words: str) -> bool:
+    """Whether a text, or a cell of a row, has some words, whatever their case."""
+    if isinstance(features, Mapping):
+        features = " ".join(str(value) for value in features.values())
+    return words.casefold() in str(features).casefold()
+
+
 def finite(value: Any) -> float | None:
     """A number as JSON represents it: NaN and infinity are null."""
     number = float(value)
@@ -162,34 +169,32 @@ def finite(value: Any) -> float | None:
 
 
 def exported(
-    model: Model, columns: Sequence[str], features: Sequence[Any], labels: Sequence[Sequence[str]],
-    format: str,
+    columns: Sequence[str], features: Sequence[Any], cells: Sequence[Mapping[str, Any]],
+    format: str, nothing: Any = None,
 ) -> bytes:  # fmt: skip
-    """Write JSON rows and their labels as CSV or JSON lines.
+    """Write JSON rows as CSV or JSON lines, each with more cells, such as its labels.
 
-    Labels are as in the training table: tags in one column, or a 0/1 column per label.
+    ``cells`` begin with those of no row, for the header; ``nothing`` is the value of a gap.
     """
     columns = columns or ["text"]
-    nothing = 0 if model.sparse_features else None
     records = []
-    for row, names in zip(features, labels):
+    for row, more in zip(features, cells[1:]):
         row = {"text": row} if isinstance(row, str) else row
-        record = {name: row.get(name, nothing) for name in columns}
-        records.append(record | _label_cells(model, names, format))
+        records.append({name: row.get(name, nothing) for name in columns} | dict(more))
     if format == "jsonl":
         return b"".join(json_bytes(record) + b"\n" for record in records)
-    head = [*columns, *_label_cells(model, (), format)]
+    head = [*columns, *cells[0]]
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(map(no_formula, head))
     for record in records:
-        cells = (record[name] for name in head)
-        writer.writerow(["" if cell is None else no_formula(cell) for cell in cells])
+        row = (record[name] for name in head)
+        writer.writerow(["" if cell is None else no_formula(cell) for cell in row])
     return stream.getvalue().encode()
 
 
-def _label_cells(model: Model, names: Sequence[str], format: str) -> dict[str, Any]:
-    """Cells of a row for its labels, by column."""
+def label_cells(model: Model, names: Sequence[str], format: str) -> dict[str, Any]:
+    """Cells of a row for its labels, by column: as in the training table."""
     if isinstance(model.labels, list):
         return {name: int(name in names) for name in model.label_names}
     column = model.labels if isinstance(model.labels, str) else "labels"

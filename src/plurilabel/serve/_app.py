@@ -15,10 +15,12 @@ from starlette.exceptions import HTTPException
 from plurilabel import __version__
 from plurilabel.serve import _routes
 from plurilabel.serve._answers import Ask
-from plurilabel.serve._http import Context, Guard, Limits, error_response
+from plurilabel.serve._http import Context, Guard, Limits, ServiceContext, error_response
 from plurilabel.serve._row_reader import BadInput
 from plurilabel.serve._service import Service
 from plurilabel.serve._store import StoreError
+from plurilabel.serve.labeling import LabelProject
+from plurilabel.serve.labeling import routes as labeling
 
 LOCAL = ("127.0.0.1", "localhost", "::1")
 
@@ -55,17 +57,17 @@ class _Application(FastAPI):
 
 
 def create_app(
-    service: Service,
+    service: Service | LabelProject,
     *,
     limits: Limits | None = None,
     token: str | None = None,
     hosts: tuple[str, ...] | None = LOCAL,
 ) -> FastAPI:
-    """Create the ASGI application of a service, for uvicorn or another server.
+    """Create the ASGI application of a service or a project, for uvicorn or another server.
 
     Parameters
     ----------
-    service : Service
+    service : Service or LabelProject
         Closed when the application shuts down.
     limits : Limits, default=None
     token : str, default=None
@@ -79,7 +81,15 @@ def create_app(
     FastAPI
         Run it in a single process, since a correction changes the model in memory.
     """
-    context = Context(service, limits or Limits())
+    limits = limits or Limits()
+    context: Context
+    sections: Any = _routes.SECTIONS
+    direct: dict[str, Any] = {"/predict": _routes.predict}
+    if isinstance(service, Service):
+        context, page = ServiceContext(service, limits), _routes.page("page")
+    else:
+        context, page = labeling.LabelContext(service, limits), _routes.page("label")
+        sections, direct = (labeling.routes,), {}
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -95,14 +105,15 @@ def create_app(
         generate_unique_id_function=lambda route: route.name,
     )
     app.state.context = context
-    app.openapi = lambda: _open_api(app, service)
-    for router in (*_routes.SECTIONS, _routes.page()):
+    if isinstance(service, Service):
+        app.openapi = lambda: _open_api(app, service)
+    for router in (*sections, _routes.page_routes(page)):
         app.include_router(router)
     for error in (BadInput, StoreError, HTTPException, RequestValidationError):
         app.add_exception_handler(error, error_response)
     app.guard = Guard(
         super(_Application, app).__call__, context.counters, context.budget, token=token,
-        hosts=hosts, public=(*_routes.PAGE, "/health"), direct={"/predict": _routes.predict},
+        hosts=hosts, public=(*page, "/health"), direct=direct, headers=context.headers,
     )  # fmt: skip
     return app
 

@@ -8,14 +8,15 @@ import json
 from bisect import bisect_left
 from codecs import BOM_UTF8
 from collections import Counter
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from inspect import Parameter, Signature, getdoc, signature
 from time import perf_counter
-from typing import Annotated, Any, TypeAlias, TypeVar
+from typing import Annotated, Any, TypeAlias, TypeVar, get_type_hints
 
-from fastapi import Depends, Request
+from fastapi import APIRouter, Depends, Query, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import Response
+from fastapi.responses import Response, StreamingResponse
 from joblib import cpu_count
 from pydantic import BaseModel, ValidationError
 from pydantic_core import from_json
@@ -31,6 +32,7 @@ from plurilabel.serve._store import StoreError
 from plurilabel.serve.label_studio import LabelStudio
 
 KEEP_ALIVE = 30  # seconds that an idle connection stays open
+LOOK = 0.25  # seconds between two looks at what open pages follow
 MOST_THREADS = 4  # concurrent batches, each with its own memory
 MOST_SLOW = 2  # concurrent explanations, views and large requests
 LARGE = 256 << 10  # bytes of a request that is parsed in a thread
@@ -95,30 +97,14 @@ class Budget:
 
 
 class Context:
-    """The service and what all routes share: limits, queues and counters."""
+    """What all routes share: limits, threads and counters."""
 
-    def __init__(self, service: Service, limits: Limits) -> None:
-        self.service, self.limits = service, limits
-        self.insight, self.counters = Insight(service), Counters()
-        self.budget = Budget(limits.memory)
-        names = service.model.label_names
-        self._name = sum(map(len, names)) // max(1, len(names))  # length of a label's name
-        queue: dict[str, Any] = {"most": limits.batch, "waiting": limits.waiting}
-        threads = min(MOST_THREADS, cpu_count())
-        self.predictions = Batches(
-            service.predict_many, **queue, seconds=limits.seconds, threads=threads
-        )
-        # no time limit: a correction on its way to the disk must not be reported as failed
-        self.corrections = Batches(service.correct_many, **queue)
-        self.label_studio, self.annotating = LabelStudio(service), asyncio.Lock()
+    def __init__(self, limits: Limits) -> None:
+        self.limits, self.counters, self.budget = limits, Counters(), Budget(limits.memory)
         self._slow = asyncio.Semaphore(MOST_SLOW)
         self.parsing = asyncio.Lock()  # others are served between two large requests
-
-    def hold_answer(self, request: Request, rows: int, ask: Ask) -> None:
-        """Count the response to a request before it is computed."""
-        if ask.scored:
-            cells = rows * min(ask.top or len(self.service.places), len(self.service.places))
-            self.budget.hold(request, cells * (2 * self._name + (150 if ask.scores else 16)))
+        self.headers: Sequence[tuple[bytes, bytes]] = SECURITY_HEADERS
+        self.stopping = False  # set by the server: streams of events must end
 
     async def in_thread(self, work: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         """Run slow work in a thread, within the time limit."""
@@ -146,18 +132,62 @@ class Context:
         if not running.cancelled():
             running.exception()  # nobody waits for it after a timeout
 
+    def follow(self, status: Callable[[], Any]) -> Response:
+        """Stream a status as server-sent events, whenever it changes."""
+
+        async def changes() -> AsyncIterator[bytes]:
+            before, quiet = None, 0.0
+            while not self.stopping:
+                if (now := status()) != before:
+                    yield b"data: " + json_bytes(now) + b"\n\n"
+                    before, quiet = now, 0.0
+                elif quiet > KEEP_ALIVE / 2:  # a proxy would close a silent connection
+                    yield b":\n\n"
+                    quiet = 0.0
+                await asyncio.sleep(LOOK)
+                quiet += LOOK
+
+        headers = {"cache-control": "no-store"}
+        return StreamingResponse(changes(), media_type="text/event-stream", headers=headers)
+
+    def close(self) -> None:
+        """Complete the work in progress."""
+
+
+class ServiceContext(Context):
+    """The service, its views and its queues."""
+
+    def __init__(self, service: Service, limits: Limits) -> None:
+        super().__init__(limits)
+        self.service, self.insight = service, Insight(service)
+        names = service.model.label_names
+        self._name = sum(map(len, names)) // max(1, len(names))  # length of a label's name
+        queue: dict[str, Any] = {"most": limits.batch, "waiting": limits.waiting}
+        threads = min(MOST_THREADS, cpu_count())
+        self.predictions = Batches(
+            service.predict_many, **queue, seconds=limits.seconds, threads=threads
+        )
+        # no time limit: a correction on its way to the disk must not be reported as failed
+        self.corrections = Batches(service.correct_many, **queue)
+        self.label_studio, self.annotating = LabelStudio(service), asyncio.Lock()
+
+    def hold_answer(self, request: Request, rows: int, ask: Ask) -> None:
+        """Count the response to a request before it is computed."""
+        if ask.scored:
+            cells = rows * min(ask.top or len(self.service.places), len(self.service.places))
+            self.budget.hold(request, cells * (2 * self._name + (150 if ask.scores else 16)))
+
     def close(self) -> None:
         self.predictions.close()
         self.corrections.close()
         self.service.close()
 
 
-def context_of(request: Request) -> Context:
-    context: Context = request.app.state.context
-    return context
+def context_of(request: Request) -> Any:
+    return request.app.state.context
 
 
-Shared: TypeAlias = Annotated[Context, Depends(context_of)]  # a parameter of an endpoint
+Shared: TypeAlias = Annotated[ServiceContext, Depends(context_of)]  # a parameter of an endpoint
 
 
 def content_type(request: Request) -> str:
@@ -248,6 +278,31 @@ def parsed_json(content: bytes | bytearray) -> Any:
         raise BadInput(f"the body is not JSON: {one_line(error)}{hint}", status=400) from None
 
 
+START = Annotated[int, Query(ge=0, le=1_000_000_000)]  # the first row of a page, and how many
+MOST = Annotated[int, Query(ge=1, le=200)]
+
+
+def reads(
+    router: APIRouter, shared: Any, source: str, path: str, summary: str,
+    work: Callable[..., Any], **kinds: Any,
+) -> None:  # fmt: skip
+    """Add a path that returns what a method of an attribute of the context does, in a thread.
+
+    The query is what the method takes; ``kinds`` are stricter than its annotations.
+    """
+
+    async def endpoint(context: Any, **given: Any) -> Response:
+        method = getattr(getattr(context, source), work.__name__)
+        return json_response(await context.in_thread(method, **given))
+
+    kinds = get_type_hints(work) | kinds
+    takes = [Parameter("context", Parameter.KEYWORD_ONLY, annotation=shared)]
+    for name, one in list(signature(work).parameters.items())[1:]:
+        takes.append(one.replace(kind=Parameter.KEYWORD_ONLY, annotation=kinds[name]))
+    endpoint.__signature__ = Signature(takes)  # type: ignore[attr-defined]
+    router.get(path, summary=summary, description=getdoc(work) or "", name=path[1:])(endpoint)
+
+
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
 
 
@@ -258,6 +313,13 @@ def json_bytes(content: Any) -> bytes:
 
 def json_response(content: Any, status: int = 200) -> Response:
     return Response(json_bytes(content), status, media_type="application/json")
+
+
+def download(content: bytes, kind: str, name: str) -> Response:
+    """A response that a browser saves as a file."""
+    plain = "".join(c if c.isascii() and (c.isalnum() or c in "-_.") else "_" for c in name)
+    headers = {"content-disposition": f'attachment; filename="{plain}"'}
+    return Response(content, media_type=kind, headers=headers)
 
 
 def error_response(_: Request | None, error: Exception) -> Response:
@@ -285,15 +347,15 @@ _ERROR_HEADERS = {
 }
 
 
-_SECURITY_HEADERS = [
+SECURITY_HEADERS = (
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"no-referrer"),
     (
         b"content-security-policy",
-        b"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+        b"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
         b"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
     ),
-]
+)
 
 
 @dataclass(frozen=True)
@@ -313,6 +375,7 @@ class Guard:
     hosts: tuple[str, ...] | None
     public: Collection[str]
     direct: Mapping[str, Callable[[Request], Awaitable[Response]]]
+    headers: Sequence[tuple[bytes, bytes]]
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] != "http":
@@ -328,7 +391,7 @@ class Guard:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                message = {**message, "headers": [*message["headers"], *_SECURITY_HEADERS]}
+                message = {**message, "headers": [*message["headers"], *self.headers]}
             elif head_only:
                 message = {**message, "body": b""}
             await send(message)

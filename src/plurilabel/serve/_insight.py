@@ -1,4 +1,4 @@
-"""Views of the training set for the page: rows, suspected errors, thresholds, rows to label."""
+"""Views of the training set for the page: rows, suspected errors, thresholds, pairs."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.model_selection import KFold
 
-from plurilabel._core.blocks import dense, row_blocks
+from plurilabel._core.blocks import dense
 from plurilabel._core.compat import safe_indexing
 from plurilabel.inspection import find_label_issues
 from plurilabel.learners import set_seeds
 from plurilabel.metrics import label_scores
-from plurilabel.neighbors import ExactIndex
+from plurilabel.serve._answers import holds
 from plurilabel.serve._ledger import Ledger
 from plurilabel.serve._row_reader import BadInput
 from plurilabel.serve._service import Service
@@ -26,8 +26,6 @@ MOST_CELLS = 2e7  # rows times labels
 MOST_KEPT = 2e6  # rows times labels of the previous version
 LEAST_MOVED = 5e-4  # smallest change of a score to report
 MOST_PAIRS = 40  # labels in the co-occurrence table
-MOST_QUEUED = 2000  # candidates for the next row to label
-DENSE_AMONG = 10  # neighbors for the density of a row
 FOLDS = 3
 _CUTS = 101
 
@@ -119,7 +117,7 @@ class Insight:
         above: float = 0.0, issues: bool = False, find: str = "", sort: str = "row",
         start: int = 0, most: int = 20,
     ) -> dict[str, Any]:  # fmt: skip
-        """Filter and sort rows; return a page of them."""
+        """Filter rows by label, certainty and suspected errors, and sort them: a page of them."""
         view, j = self.view(), self._place(label)
         keep = (view.sure <= below) & (view.sure >= above)
         quality = view.quality.min(axis=1) if j is None else view.quality[:, j]
@@ -131,7 +129,8 @@ class Insight:
             keep &= (filters | {"disputed": has != predicted})[having]
         at = np.flatnonzero(keep)
         if find:
-            at = np.array([i for i in at if self._holds(int(view.rows[i]), find)], dtype=np.intp)
+            features = self.service.features_of
+            at = at[[holds(features(int(row)), find) for row in view.rows[at]]]
         orders = {
             "row": view.rows,
             "doubt": quality,
@@ -143,9 +142,9 @@ class Insight:
         return {"version": view.version, "total": len(at), "start": start, "rows": page}
 
     def _place(self, label: str | None) -> int | None:
-        if label is not None and label not in self.service.places:
+        if label and label not in self.service.places:
             raise BadInput(f"the model has no label {label[:60]!r}")
-        return None if label is None else self.service.places[label]
+        return self.service.places[label] if label else None
 
     def some(self, rows: list[int]) -> dict[str, Any]:
         """Current rows by number; removed rows are left out."""
@@ -153,12 +152,6 @@ class Insight:
         place = {row: i for i, row in enumerate(view.rows.tolist())}
         found = [self._card(view, place[row]) for row in rows if row in place]
         return {"version": view.version, "rows": found}
-
-    def _holds(self, row: int, words: str) -> bool:
-        features = self.service.features_of(row)
-        if isinstance(features, dict):
-            features = " ".join(str(value) for value in features.values())
-        return words.casefold() in str(features).casefold()
 
     def _card(self, view: View, i: int) -> dict[str, Any]:
         names = self.service.model.label_names
@@ -196,7 +189,10 @@ class Insight:
         return {"version": view.version, "rows": rows}
 
     def cuts(self, label: str | None = None) -> dict[str, Any]:
-        """Precision, recall and F1 by threshold, for one label or all labels together."""
+        """Precision, recall and F1 by threshold, for one label or all labels together.
+
+        Scores are those of models that were not fitted on the row.
+        """
         view, j = self.view(), self._place(label)
         S, Y, Z = view.scores, view.Y.astype(bool), view.predicted
         if j is not None:
@@ -225,6 +221,7 @@ class Insight:
         }
 
     def pairs(self) -> dict[str, Any]:
+        """How often labels occur together, for the most frequent ones."""
         view = self.view()
         often = view.Y.sum(axis=0, dtype=np.int64)
         at = np.argsort(-often, kind="stable")[:MOST_PAIRS]
@@ -236,82 +233,6 @@ class Insight:
             "labels": [names[j] for j in at],
             "together": (Y.T @ Y).tolist(),
         }
-
-    def queue(self, most: int = 10) -> dict[str, Any]:
-        """Rows without labels, the most informative first: see :func:`information`."""
-        service = self.service
-        now, ledger = service.now, service.ledger
-        labelled = {
-            service.reader.key(entry.features)
-            for entry in ledger.entries.values()
-            if entry.features is not None and not ledger.undone(entry.id)
-        }
-        waiting: dict[str, Any] = {}
-        for record in (*service.pool, *reversed(list(service.asked.values()))):
-            waiting.setdefault(service.reader.key(record), record)
-        records = [r for key, r in waiting.items() if key not in labelled][:MOST_QUEUED]
-        if not records or service.method is None:
-            return {"version": now.version, "total": 0, "rows": []}
-        X = service.reader.read_records(records).X
-        n, q = len(records), len(service.places)
-        blocks = row_blocks(n, q, MOST_CELLS)
-        S = np.vstack([now.model.scores(safe_indexing(X, block)) for block in blocks])
-        worth = information(self.probabilities(S), now.model.encoded(X))
-        order = np.argsort(-worth, kind="stable")[:most]
-        names = service.model.label_names
-        sets = now.model.label_sets(safe_indexing(X, order))
-        return {
-            "version": now.version,
-            "total": n,
-            "rows": [
-                {
-                    "features": records[i],
-                    "labels": list(sets[at]),
-                    "scores": {names[j]: round(float(S[i, j]), 6) for j in range(q)},
-                    "worth": round(float(worth[i]), 4),
-                }
-                for at, i in enumerate(order.tolist())
-            ],
-        }
-
-
-def information(probabilities: Any, X: Any) -> NDArray[np.float64]:
-    """Value of labelling each row: uncertainty times density.
-
-    Parameters
-    ----------
-    probabilities : ndarray of shape (n, q)
-        Scores of the labels, from 0 to 1.
-    X : array or CSR matrix of shape (n, d)
-        The encoded rows.
-
-    Returns
-    -------
-    ndarray of shape (n,)
-        The closeness of the scores to one half, averaged over the labels, times the closeness of
-        the row to its ten nearest neighbors.
-
-    References
-    ----------
-    B. Settles, M. Craven. An analysis of active learning strategies for sequence labeling tasks.
-    EMNLP 2008: information density.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from plurilabel.serve import information
-    >>> X = np.array([[0.0], [0.1], [0.2], [9.0]])
-    >>> information(np.array([[0.5], [0.9], [0.5], [0.5]]), X).round(2)
-    array([0.5 , 0.1 , 0.5 , 0.26])
-    """
-    p = np.asarray(probabilities, dtype=np.float64)
-    uncertain = (1 - np.abs(2 * p - 1)).mean(axis=1)
-    n = X.shape[0]
-    if n < 3:
-        return uncertain
-    near, _ = ExactIndex().fit(X).kneighbors(None, n_neighbors=min(DENSE_AMONG, n - 1))
-    distance = near.mean(axis=1)
-    return uncertain * (1 / (1 + distance / (float(np.median(distance)) or 1.0)))
 
 
 def _rounded(values: Any, digits: int) -> list[float]:

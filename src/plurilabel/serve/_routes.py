@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
+from functools import partial
 from importlib.resources import files
+from pathlib import Path
 from typing import Any, Literal
 
 from fastapi import APIRouter, Query, Request
@@ -12,8 +15,10 @@ from pydantic import BaseModel, ConfigDict, FiniteFloat, PositiveInt
 
 from plurilabel.serve import _http
 from plurilabel.serve._answers import Ask
-from plurilabel.serve._http import Context, Shared, checked, json_body, json_response
+from plurilabel.serve._http import ServiceContext, Shared, checked, json_body, json_response
+from plurilabel.serve._insight import Insight
 from plurilabel.serve._row_reader import BadInput, check_number_of_rows
+from plurilabel.serve.label_studio import LabelStudio
 
 _MANY = 500  # rows of JSON that are checked in a thread
 _MOST_PARTS = 10_000  # of an explanation, to estimate its size
@@ -40,7 +45,6 @@ class PredictOptions(Body):
 
 class PredictBody(PredictOptions):
     rows: Any
-    remember: bool = False
 
 
 class ExplainBody(Body):
@@ -59,19 +63,19 @@ predictions = APIRouter()
 @predictions.post("/predict", summary="Predict labels")
 async def predict(request: Request) -> Response:
     """Rows are JSON objects by column name, or CSV or Arrow with the options in the query."""
-    context, kind = _http.context_of(request), _http.content_type(request)
-    service, most, remember = context.service, context.limits.rows, False
+    context: ServiceContext = _http.context_of(request)
+    kind = _http.content_type(request)
+    service, most = context.service, context.limits.rows
     rows: Any
     if kind == "application/json":
         sent = checked(PredictBody, await json_body(request))
-        ask, remember = sent.ask(), sent.remember
+        ask = sent.ask()
         n = _check_length(sent.rows, most)
         context.hold_answer(request, n, ask)
-        read = service.reader.records if remember else service.reader.quick_records
         if n > _MANY:
-            rows = await context.in_thread(read, sent.rows)
+            rows = await context.in_thread(service.reader.quick_records, sent.rows)
         else:
-            rows = read(sent.rows)
+            rows = service.reader.quick_records(sent.rows)
         n = len(rows)
         del sent
     elif kind == "text/csv" or kind in _ARROW:
@@ -89,10 +93,7 @@ async def predict(request: Request) -> Response:
         kinds = ", ".join(["application/json", "text/csv", *_ARROW])
         raise BadInput(f"the content type must be one of {kinds}", status=415)
     context.counters.rows += n
-    answer = await context.predictions((rows, ask), n)
-    if remember:
-        service.remember(rows)
-    return json_response(answer)
+    return json_response(await context.predictions((rows, ask), n))
 
 
 def _check_length(rows: Any, most: int) -> int:
@@ -157,32 +158,21 @@ async def export(
 ) -> Response:
     """With all=true, all rows with their current labels."""
     content = await context.in_thread(context.service.export, format, all_rows=all)
-    headers = {"content-disposition": f'attachment; filename="corrections.{format}"'}
-    return Response(content, media_type=_EXPORTS[format], headers=headers)
+    return _http.download(content, _EXPORTS[format], f"corrections.{format}")
 
 
 data = APIRouter(prefix="/data")
 
 
-@data.get("/rows", summary="Browse the training set")
-async def rows(
-    context: Shared,
-    label: str | None = None,
-    having: Literal["any", "with", "without", "predicted", "disputed"] = "any",
-    above: float = 0.0,
-    below: float = 1.0,
-    issues: bool = False,
-    find: str = "",
-    sort: Literal["row", "doubt", "unsure", "score"] = "row",
-    start: int = Query(0, ge=0, le=1_000_000_000),
-    most: int = Query(20, ge=1, le=200),
-) -> Response:
-    """Filter rows by label, certainty and suspected errors."""
-    found = await context.in_thread(
-        context.insight.rows, label=label or None, having=having, above=above, below=below,
-        issues=issues, find=find, sort=sort, start=start, most=most,
-    )  # fmt: skip
-    return json_response(found)
+_reads = partial(_http.reads, data, Shared, "insight")
+_reads(
+    "/rows", "Browse the training set", Insight.rows,
+    having=Literal["any", "with", "without", "predicted", "disputed"],
+    sort=Literal["row", "doubt", "unsure", "score"], start=_http.START, most=_http.MOST,
+)  # fmt: skip
+_reads("/moved", "Get the rows whose scores changed", Insight.moved, most=_http.MOST)
+_reads("/cuts", "Get precision and recall by threshold", Insight.cuts)
+_reads("/pairs", "Get co-occurrences of labels", Insight.pairs)
 
 
 @data.get("/some", summary="Get training rows by number")
@@ -195,30 +185,6 @@ async def some(context: Shared, rows: str) -> Response:
     return json_response(await context.in_thread(context.insight.some, wanted))
 
 
-@data.get("/moved", summary="Get the rows whose scores changed")
-async def moved(context: Shared, since: int, most: int = Query(8, ge=1, le=100)) -> Response:
-    """Compared with the previous version of the model."""
-    return json_response(await context.in_thread(context.insight.moved, since, most))
-
-
-@data.get("/cuts", summary="Get precision and recall by threshold")
-async def cuts(context: Shared, label: str | None = None) -> Response:
-    """From scores of models that were not fitted on the row."""
-    return json_response(await context.in_thread(context.insight.cuts, label or None))
-
-
-@data.get("/pairs", summary="Get co-occurrences of labels")
-async def pairs(context: Shared) -> Response:
-    """For the most frequent labels."""
-    return json_response(await context.in_thread(context.insight.pairs))
-
-
-@data.get("/queue", summary="Get the rows to label next")
-async def queue(context: Shared, most: int = Query(10, ge=1, le=100)) -> Response:
-    """Uncertain and typical rows first."""
-    return json_response(await context.in_thread(context.insight.queue, most))
-
-
 status = APIRouter()
 
 
@@ -226,6 +192,12 @@ status = APIRouter()
 async def model(context: Shared) -> Response:
     """The learner, its inputs and labels, and the corrections it has learned."""
     return json_response({**context.service.card(), "browsable": context.insight.possible})
+
+
+@status.get("/events", summary="Follow the version of the model", response_class=Response)
+async def events(context: Shared) -> Response:
+    """As server-sent events, so that open pages show what others correct."""
+    return context.follow(lambda: {"version": context.service.version})
 
 
 @status.get("/health", summary="Check that the service is up")
@@ -254,57 +226,54 @@ async def metrics(context: Shared) -> Response:
 label_studio = APIRouter(prefix="/label-studio")
 
 
-async def _studio_answer(
-    request: Request, context: Context, work: Any, status: int = 200
-) -> Response:
-    sent = await json_body(request)
-    tasks = sent.get("tasks") if isinstance(sent, dict) else None
-    if isinstance(tasks, list):
-        check_number_of_rows(len(tasks), context.limits.rows)
-        context.hold_answer(request, len(tasks), Ask(scores=True))
-    # an update must not be learned before the annotation that it updates
-    async with context.annotating:
-        return json_response(await asyncio.to_thread(work, sent), status)
-
-
 @label_studio.get("/health", summary="Label Studio: check that the backend is up")
 async def studio_health(context: Shared) -> Response:
     """The address of the backend is /label-studio."""
     return json_response(context.label_studio.health())
 
 
-@label_studio.post("/setup", summary="Label Studio: check a project")
-async def studio_setup(request: Request, context: Shared) -> Response:
-    """Check that the model fits the labeling configuration."""
-    return await _studio_answer(request, context, context.label_studio.setup)
+def _studio(path: str, summary: str, work: Any, status: int = 200) -> None:
+    """Add a path that answers Label Studio with what a method of the backend returns."""
+
+    async def endpoint(request: Request, context: Shared) -> Response:
+        sent = await json_body(request)
+        tasks = sent.get("tasks") if isinstance(sent, dict) else None
+        if isinstance(tasks, list):
+            check_number_of_rows(len(tasks), context.limits.rows)
+            context.hold_answer(request, len(tasks), Ask(scores=True))
+        # an update must not be learned before the annotation that it updates
+        async with context.annotating:
+            answer = await asyncio.to_thread(work, context.label_studio, sent)
+        return json_response(answer, status)
+
+    about = {"summary": f"Label Studio: {summary}", "description": work.__doc__}
+    label_studio.post(path, status_code=status, name=f"studio_{work.__name__}", **about)(endpoint)
 
 
-@label_studio.post("/predict", summary="Label Studio: predict tasks")
-async def studio_predict(request: Request, context: Shared) -> Response:
-    """Predict choices for tasks."""
-    return await _studio_answer(request, context, context.label_studio.predict)
-
-
-@label_studio.post("/webhook", summary="Label Studio: receive events", status_code=201)
-async def studio_webhook(request: Request, context: Shared) -> Response:
-    """Learn annotations as corrections."""
-    return await _studio_answer(request, context, context.label_studio.webhook, 201)
+_studio("/setup", "check a project", LabelStudio.setup)
+_studio("/predict", "predict tasks", LabelStudio.predict)
+_studio("/webhook", "receive events", LabelStudio.webhook, 201)
 
 
 SECTIONS = (predictions, explanations, corrections, data, status, label_studio)
 
-PAGE = {  # path: file and media type
-    "/": ("serve/page/page.html", "text/html"),
-    "/page.css": ("serve/page/page.css", "text/css"),
-    "/page.js": ("serve/page/page.js", "text/javascript"),
-    "/icon.svg": ("serve/page/icon.svg", "image/svg+xml"),
-    "/report.css": ("evaluation/_report/templates/report.css", "text/css"),
-}
+_KINDS = {
+    ".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml",
+}  # fmt: skip
 
 
-def page() -> APIRouter:
+def page(name: str) -> dict[str, tuple[str, str]]:
+    """File and media type of each path of a page."""
+    own = {f"/{file}": f"serve/page/{file}" for file in (f"{name}.js", f"{name}.css")}
+    shared = {f"/{file}": f"serve/page/{file}" for file in ("common.js", "common.css", "icon.svg")}
+    report = {"/report.css": "evaluation/_report/templates/report.css"}
+    paths = {"/": f"serve/page/{name}.html", **own, **shared, **report}
+    return {path: (file, _KINDS[Path(file).suffix]) for path, file in paths.items()}
+
+
+def page_routes(page: Mapping[str, tuple[str, str]]) -> APIRouter:
     router = APIRouter(include_in_schema=False)
-    for path, (name, kind) in PAGE.items():
+    for path, (name, kind) in page.items():
         content = files("plurilabel").joinpath(name).read_bytes()
 
         async def file(_: Request, content: bytes = content, kind: str = kind) -> Response:

@@ -386,7 +386,7 @@ def json_value(value: Any) -> Any:
     return value.isoformat() if hasattr(value, "isoformat") else str(value)
 
 
-def check_text(value: str, row: int, column: str | None, what: str = "the text") -> None:
+def check_text(value: str, row: int | None, column: str | None, what: str = "the text") -> None:
     """Reject a text that cannot be encoded as UTF-8."""
     if not is_unicode(value):
         raise BadInput(f"{what} is not valid Unicode", row=row, column=column)

@@ -22,6 +22,7 @@ from plurilabel.serve._app import LOCAL, create_app
 from plurilabel.serve._http import KEEP_ALIVE, Budget, Limits, error_response, json_bytes
 from plurilabel.serve._row_reader import BadInput
 from plurilabel.serve._service import Service
+from plurilabel.serve.labeling import LabelProject
 
 MOST_HEAD = 64 << 10  # bytes of the head of a request
 MOST_HEADERS = 100
@@ -34,7 +35,15 @@ _OTHER_FILES = 100  # open files of the store, tables and libraries
 _LINGER = 1.0  # seconds for a client to read why it was rejected
 
 
-def _config(service: Service, host: str, token: str | None, limits: Limits) -> Any:
+class Server(uvicorn.Server):
+    """A server that ends the streams of events first, which would otherwise keep it running."""
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self.config.app.state.context.stopping = True
+        await super().shutdown(sockets)
+
+
+def _config(service: Service | LabelProject, host: str, token: str | None, limits: Limits) -> Any:
     hosts = LOCAL if host in LOCAL else None
     app = create_app(service, limits=limits, token=token, hosts=hosts)
     return uvicorn.Config(
@@ -98,7 +107,7 @@ def _address(listening: socket.socket, token: str | None) -> str:
 
 
 def run(
-    service: Service,
+    service: Service | LabelProject,
     *,
     host: str = "127.0.0.1",
     port: int = 8000,
@@ -110,7 +119,7 @@ def run(
 
     Parameters
     ----------
-    service : Service
+    service : Service or LabelProject
         Closed at the end.
     host : str, default="127.0.0.1"
     port : int, default=8000
@@ -131,7 +140,7 @@ def run(
         raise
     if ready is not None:
         ready(_address(sockets[0], token))
-    server = uvicorn.Server(_config(service, host, token, _with_files(limits or Limits())))
+    server = Server(_config(service, host, token, _with_files(limits or Limits())))
     # The model stays in memory: scanning it for garbage took a third of the time of requests.
     gc.collect()
     gc.freeze()
@@ -140,13 +149,17 @@ def run(
 
 @contextmanager
 def running(
-    service: Service, *, port: int = 0, token: str | None = None, limits: Limits | None = None
+    service: Service | LabelProject,
+    *,
+    port: int = 0,
+    token: str | None = None,
+    limits: Limits | None = None,
 ) -> Iterator[str]:
     """Serve on this machine while other code runs, as in a notebook.
 
     Parameters
     ----------
-    service : Service
+    service : Service or LabelProject
         Closed at the end.
     port : int, default=0
         0 for any free port.
@@ -172,7 +185,7 @@ def running(
     """
     host = "127.0.0.1"
     sockets = _bound(host, port)
-    server = uvicorn.Server(_config(service, host, token, limits or Limits()))
+    server = Server(_config(service, host, token, limits or Limits()))
     thread = threading.Thread(target=server.run, args=(sockets,), daemon=True)
     thread.start()
     until = monotonic() + 30

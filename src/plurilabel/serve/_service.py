@@ -6,7 +6,7 @@ import hashlib
 import os
 from collections.abc import Sequence
 from contextlib import suppress
-from itertools import accumulate, chain, islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Self
 
@@ -50,8 +50,6 @@ class Service:
     data : path, Dataset, data frame or (X, Y), default=None
         The training set of the model, in any form that
         :meth:`Model.read <plurilabel.models.Model.read>` accepts.
-    pool : path, Dataset or data frame, default=None
-        Rows without labels, to be labeled on the page.
     store : path, default=":memory:"
         A file for the corrections. By default they are lost when the service is closed.
     name : str, default=None
@@ -83,7 +81,6 @@ class Service:
         model: Model | Any,
         *,
         data: Any = None,
-        pool: Any = None,
         store: str | os.PathLike[str] = ":memory:",
         name: str | None = None,
         digest: str | None = None,
@@ -94,16 +91,11 @@ class Service:
         self.remarks: list[str] = []
         self.places = {name: j for j, name in enumerate(self.model.label_names)}
         self.data = None if data is None else self._read_data(data)
-        self.pool: list[Any] = []
-        if pool is not None:
-            read = self.model.read(pool)
-            self.pool = self.reader.json_rows(read.X, read.frame)
         self.training = self._training()
         self.n_given = self.training.n_given  # training rows before any correction
         self.method: str | None = None
         with suppress(AttributeError, TypeError, ValueError):
             self.method = score_method(self.model.estimator)
-        self.asked: dict[str, Any] = {}  # rows of earlier requests by key, the latest last
         about = {"model": digest or _digest(self.model), "rows": str(self.n_given)}
         self.store = Store(store, about)
         self.corrections = Corrections(self.training, self.store, self.remarks)
@@ -192,7 +184,6 @@ class Service:
             "learns": self.training.how,
             "rows": len(now.rows),
             "rows_given": self.n_given,
-            "pool": len(self.pool),
             "corrections": {
                 "stored": ledger.version,
                 "in_force": sum(not ledger.undone(entry.id) for entry in corrections),
@@ -207,9 +198,8 @@ class Service:
 
     def example(self) -> Any:
         """An example row for /predict, from the training set if there is one."""
-        given = self.features_of(0) if self.n_given else None
-        if given is not None or self.pool:
-            return self.pool[0] if given is None else given
+        if self.n_given and (given := self.features_of(0)) is not None:
+            return given
         if self.reader.texts_only:
             return "some words"
         values = {"numbers": 1.0, "dates": "2024-05-17"}
@@ -299,18 +289,6 @@ class Service:
             else answers.answered_row(ask, model.label_names, S[i], sets[i])
             for i, ask in enumerate(asks)
         ]
-
-    def remember(self, records: Sequence[Any], most: int = 500, size: int = 4 << 20) -> None:
-        """Add rows of a request to the queue of rows to label: the latest, within a size."""
-        for record in records[-most:]:
-            key = self.reader.key(record)
-            self.asked.pop(key, None)
-            self.asked[key] = record
-        kept = list(self.asked)[-most:]
-        sizes = accumulate(map(len, reversed(kept)))
-        first = len(kept) - sum(total <= size for total in sizes)
-        for key in set(self.asked).difference(kept[first:]):
-            self.asked.pop(key, None)
 
     def explain(self, rows: Any, *, labels: Sequence[str] | None = None, top: int = 8) -> Any:
         """Explain the scores of JSON rows.
@@ -431,8 +409,10 @@ class Service:
         if None in features:
             problem = "the training rows are not available: start the service with the data"
             raise BadInput(problem, status=409)
-        labels = [self.labels_of(row) for row in rows]
-        return answers.exported(self.model, list(self.reader.kinds), features, labels, format)
+        labels = [(), *(self.labels_of(row) for row in rows)]
+        cells = [answers.label_cells(self.model, names, format) for names in labels]
+        nothing = 0 if self.model.sparse_features else None
+        return answers.exported(list(self.reader.kinds), features, cells, format, nothing)
 
     def close(self) -> None:
         """Close the store."""

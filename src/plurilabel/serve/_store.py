@@ -1,4 +1,4 @@
-"""An append-only log of corrections in SQLite."""
+"""Append-only logs in SQLite: of corrections, and of anything else."""
 
 from __future__ import annotations
 
@@ -10,25 +10,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, ClassVar
 
 FORMAT = 1
 MOST_STORED = 256 << 20
 _PER_ENTRY = 500  # bytes of an entry in addition to its text
 _FULL = 64 << 10  # a disk with fewer free bytes is full
-_TABLES = """
+_ABOUT = """
 CREATE TABLE IF NOT EXISTS about (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
-CREATE TABLE IF NOT EXISTS entries (
-    id INTEGER PRIMARY KEY,
-    time TEXT NOT NULL,
-    row INTEGER,
-    features TEXT,
-    labels TEXT,
-    undoes INTEGER REFERENCES entries (id),
-    key TEXT UNIQUE
-) STRICT;
 """
-_SELECT = "SELECT id, time, row, features, labels, undoes, key FROM entries ORDER BY id"
+
+
+def now() -> str:
+    """The time in UTC."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
 @dataclass(frozen=True)
@@ -40,12 +35,16 @@ class Entry:
     """
 
     id: int
-    time: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="milliseconds"))
+    time: str = field(default_factory=now)
     row: int | None = None
     features: Any = None
     labels: tuple[str, ...] | None = None
     undoes: int | None = None
     key: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.labels is not None:  # JSON has lists
+            object.__setattr__(self, "labels", tuple(self.labels))
 
 
 class StoreError(ValueError):
@@ -62,14 +61,23 @@ class StoreError(ValueError):
         super().__init__(problem)
 
 
-class Store:
-    """The log of corrections, in an SQLite file or ``":memory:"``.
+class Log:
+    """An append-only log in an SQLite file or ``":memory:"``.
 
     Entries are on disk when :meth:`append` returns: the file is in WAL mode and synchronized at
     every commit. Only one process at a time can open it; nothing is appended to a file that was
-    removed, replaced or changed meanwhile. ``about`` identifies the model; a
-    file of another model is rejected. All entries are kept in memory, with at most ``most`` bytes.
+    removed, replaced or changed meanwhile. ``about`` identifies what the log belongs to; the file
+    of something else is rejected. At most ``most`` bytes are written. Subclasses name the columns
+    of the table, which are the fields of an ``entry`` and begin with a consecutive number from 1,
+    those that are written ``as_json``, and ``what`` the entries are.
     """
+
+    table: str
+    entry: type
+    columns: ClassVar[Mapping[str, str]]
+    as_json: tuple[str, ...]
+    what: str
+    full: str
 
     def __init__(
         self, path: str | os.PathLike[str], about: Mapping[str, str], *, most: int = MOST_STORED
@@ -86,7 +94,7 @@ class Store:
             why = f"the folder {folder} is missing or not writable" if closed else error
             raise StoreError(f"{self.path} cannot be opened: {why}") from None
         try:
-            with self._in_words("cannot be used for corrections"):
+            with self._in_words(f"cannot be used for {self.what}"):
                 self._open({"format": str(FORMAT), **about})
         except StoreError:
             self._db.close()
@@ -133,7 +141,7 @@ class Store:
             if not same:
                 what = "removed" if after is None else "changed by another program"
                 raise StoreError(
-                    f"{path} was {what} while the service was running: no corrections are stored "
+                    f"{path} was {what} while the service was running: no {self.what} are stored "
                     "until it is restarted; export the existing ones first"
                 )
 
@@ -145,7 +153,10 @@ class Store:
         ((found,),) = self._db.execute("PRAGMA quick_check(1)").fetchall()
         if found != "ok":
             raise StoreError(f"{self.path} is damaged: {' '.join(found.split())[:200]}")
-        self._db.executescript(_TABLES)
+        columns = ", ".join(f"{name} {kind}" for name, kind in self.columns.items())
+        self._db.executescript(
+            f"{_ABOUT}CREATE TABLE IF NOT EXISTS {self.table} ({columns}) STRICT;"
+        )
         self._db.execute("BEGIN IMMEDIATE")
         there = dict(self._db.execute("SELECT name, value FROM about"))
         if not there:
@@ -154,46 +165,64 @@ class Store:
         for name, value in about.items():
             if there and there.get(name) != value:
                 raise StoreError(
-                    f"{self.path} holds corrections of another {name}: {there.get(name)!r}, "
+                    f"{self.path} holds {self.what} of another {name}: {there.get(name)!r}, "
                     f"not {value!r}; give a new file"
                 )
 
-    def entries(self) -> list[Entry]:
-        found, size = list[Entry](), 0
-        with self._in_words("cannot be read"):
-            rows = self._db.execute(_SELECT).fetchall()
-        for id, time, row, features, labels, undoes, key in rows:
-            if id != len(found) + 1:
-                raise StoreError(f"{self.path} is damaged: correction {len(found) + 1} is missing")
+    def kept(self, name: str, value: str) -> str:
+        """What the file says of a name; it takes the value if it says nothing yet."""
+        with self._in_words("cannot be written"):
+            self._db.execute("INSERT OR IGNORE INTO about VALUES (?, ?)", (name, value))
+            query = "SELECT value FROM about WHERE name = ?"
+            ((found,),) = self._db.execute(query, (name,)).fetchall()
+        self._known = self._stats()
+        return str(found)
+
+    def entries(self) -> list[Any]:
+        """All entries, in order."""
+        found = []
+        for row in self._read():
             try:
-                record = None if features is None else json.loads(features)
-                names = None if labels is None else tuple(json.loads(labels))
+                named = zip(self.columns, row)
+                found.append(self.entry(*(self._decoded(name, cell) for name, cell in named)))
             except (ValueError, TypeError, RecursionError) as error:
-                raise StoreError(f"{self.path} is damaged: correction {id}: {error}") from None
-            found.append(Entry(id, time, row, record, names, undoes, key))
-            size += _size(features, labels, key)
-        self.size = size
+                problem = f"{self.what[:-1]} {row[0]}: {error}"
+                raise StoreError(f"{self.path} is damaged: {problem}") from None
         return found
 
-    def append(self, entries: Sequence[Entry]) -> None:
+    def _decoded(self, name: str, cell: Any) -> Any:
+        return json.loads(cell) if name in self.as_json and cell is not None else cell
+
+    def _encoded(self, name: str, value: Any) -> Any:
+        return json.dumps(value) if name in self.as_json and value is not None else value
+
+    def append(self, entries: Sequence[Any]) -> None:
         """Write entries in one transaction; they are on disk when this returns."""
-        rows, size = [], self.size
-        for e in entries:
-            features = None if e.features is None else json.dumps(e.features)
-            labels = None if e.labels is None else json.dumps(e.labels)
-            rows.append((e.id, e.time, e.row, features, labels, e.undoes, e.key))
-            size += _size(features, labels, e.key)
+        names = list(self.columns)
+        self._write([tuple(self._encoded(n, getattr(one, n)) for n in names) for one in entries])
+
+    def _read(self) -> list[tuple[Any, ...]]:
+        with self._in_words("cannot be read"):
+            query = f"SELECT {', '.join(self.columns)} FROM {self.table} ORDER BY id"
+            rows = self._db.execute(query).fetchall()
+        for place, row in enumerate(rows, 1):
+            if row[0] != place:
+                problem = f"{self.what[:-1]} {place} is missing"
+                raise StoreError(f"{self.path} is damaged: {problem}")
+        self.size = sum(map(_size, rows))
+        return rows
+
+    def _write(self, rows: Sequence[tuple[Any, ...]]) -> None:
+        size = self.size + sum(map(_size, rows))
         if size > self.most:
-            raise StoreError(
-                f"{self.path} would hold more than {self.most:,} bytes of corrections: fit a "
-                "model on the exported rows, and give a new file",
-                status=507,
-            )
+            problem = f"would hold more than {self.most:,} bytes of {self.what}"
+            raise StoreError(f"{self.path} {problem}: {self.full}", status=507)
         self._check_files()
-        with self._in_words("cannot be written, the corrections are not stored"):
+        with self._in_words(f"cannot be written, the {self.what} are not stored"):
             try:
                 self._db.execute("BEGIN IMMEDIATE")
-                self._db.executemany("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
+                marks = ", ".join("?" * len(self.columns))
+                self._db.executemany(f"INSERT INTO {self.table} VALUES ({marks})", rows)
                 self._db.execute("COMMIT")
             except BaseException:
                 with suppress(sqlite3.Error):  # SQLite may have rolled back already
@@ -212,6 +241,23 @@ class Store:
         self._db.close()
 
 
-def _size(*texts: str | None) -> int:
-    """Bytes that an entry counts."""
-    return _PER_ENTRY + sum(len(text) for text in texts if text is not None)
+class Store(Log):
+    """The log of corrections. ``about`` identifies the model, and all entries are in memory."""
+
+    table, what, entry = "entries", "corrections", Entry
+    as_json = ("features", "labels")
+    columns: ClassVar = {
+        "id": "INTEGER PRIMARY KEY",
+        "time": "TEXT NOT NULL",
+        "row": "INTEGER",
+        "features": "TEXT",
+        "labels": "TEXT",
+        "undoes": "INTEGER REFERENCES entries (id)",
+        "key": "TEXT UNIQUE",
+    }
+    full = "fit a model on the exported rows, and give a new file"
+
+
+def _size(row: tuple[Any, ...]) -> int:
+    """Bytes that a row counts: its texts but the time, and what SQLite and Python add."""
+    return _PER_ENTRY + sum(len(cell) for cell in row[2:] if isinstance(cell, str))

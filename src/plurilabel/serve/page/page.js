@@ -1,76 +1,14 @@
 "use strict";
 // One page without libraries: views are sections, and the address selects the one shown.
 
-const byId = (id) => document.getElementById(id);
-const state = { card: null, cut: null, cuts: null, start: 0, answers: [], queue: [] };
-
-// elements -------------------------------------------------------------------------------------
-
-// h("p", {class: "quiet"}, "text", child): text is never markup
-function h(tag, given = {}, ...children) {
-  const drawn = ["svg", "g", "rect", "path", "line", "text", "title", "circle"].includes(tag);
-  const element = drawn && tag !== "title"
-    ? document.createElementNS("http://www.w3.org/2000/svg", tag) : document.createElement(tag);
-  for (const [name, value] of Object.entries(given)) {
-    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
-    else if (name.startsWith("--")) element.style.setProperty(name, value);
-    else if (value === true) element.setAttribute(name, "");
-    else if (value !== false && value != null) element.setAttribute(name, value);
-  }
-  element.append(...children.flat(Infinity).filter((child) => child != null && child !== false));
-  return element;
-}
-const put = (element, ...children) => element.replaceChildren(...children.flat(Infinity).filter((child) => child != null && child !== false));
-const number = (value, digits = 2) => value == null ? "–" : value.toFixed(digits).replace("-", "−");
-const signed = (value) => `${value > 0 ? "+" : "−"}${Math.abs(value).toPrecision(2)}`;
-const counted = (n, noun) => `${n.toLocaleString("en")} ${noun}${n === 1 ? "" : "s"}`;
-
-// requests -------------------------------------------------------------------------------------
-
-// the fragment of an address is not sent to servers; the token is kept for this tab only
-const given = new URLSearchParams(location.hash.slice(1)).get("token");
-if (given) {
-  sessionStorage.setItem("token", given);
-  history.replaceState(null, "", location.pathname);
-}
-
-async function call(path, { method = "GET", said, content, type } = {}) {
-  const headers = {};
-  const token = sessionStorage.getItem("token");
-  if (token) headers.Authorization = `Bearer ${token}`;
-  if (said !== undefined) headers["Content-Type"] = "application/json";
-  if (type) headers["Content-Type"] = type;
-  let answer;
-  try {
-    answer = await fetch(path, { method, headers, body: said === undefined ? content : JSON.stringify(said) });
-  } catch {
-    throw new Error("The service does not respond. Is it still running?");
-  }
-  if (!answer.ok) {
-    const problem = await answer.json().catch(() => ({ error: answer.statusText }));
-    if (answer.status === 401) throw new Error("The token is missing or wrong: open the address that the service printed.");
-    throw new Error(problem.error);
-  }
-  const version = answer.headers.get("content-type")?.startsWith("application/json") ? await answer.json() : answer;
-  if (version && typeof version.version === "number") showVersion(version.version);
-  return version;
-}
+const state = { card: null, cut: null, cuts: null, start: 0, answers: [] };
 
 let shownVersion = 0;
-function showVersion(version) {
+addEventListener("version", ({ detail: version }) => {
   shownVersion = version;
   byId("version").textContent = version ? `version ${version}` : "version 0 (as saved)";
-}
+});
 
-function say(text, action, does) {
-  const toast = byId("toast");
-  put(toast, h("span", {}, text), action && h("button", { type: "button", onclick: () => { toast.hidden = true; does(); } }, action));
-  toast.hidden = false;
-  clearTimeout(say.timer);
-  say.timer = setTimeout(() => { toast.hidden = true; }, 9000);
-}
-const failed = (error) => say(error.message);
-const attempt = (work) => async (...args) => { try { await work(...args); } catch (error) { failed(error); } };
 const undo = (id, then) => attempt(async () => { await call(`feedback/${id}`, { method: "DELETE" }); await then(); });
 
 // confirm a correction, with a button that undoes it
@@ -85,47 +23,6 @@ function acknowledge(done, then) {
 const length = (score) => score == null ? 0 : state.card.scores === "predict_proba"
   ? Math.min(1, Math.max(0, score)) : 1 / (1 + Math.exp(-score));
 
-// rows -----------------------------------------------------------------------------------------
-
-// columns named like pixel_3_7 are drawn as a picture
-function pictureOf(features, size = "") {
-  const names = Object.keys(features);
-  if (names.length < 16) return null;
-  const found = names.map((name) => /_(\d+)_(\d+)$/.exec(name));
-  if (found.some((match) => !match)) return null;
-  const values = Object.values(features).map(Number);
-  const most = Math.max(...values.map(Math.abs)) || 1;
-  const high = 1 + Math.max(...found.map((match) => +match[1])), wide = 1 + Math.max(...found.map((match) => +match[2]));
-  const svg = h("svg", { class: `picture ${size}`, viewBox: `0 0 ${wide} ${high}`, role: "img", "aria-label": `The row as a picture of ${wide} by ${high} points` });
-  found.forEach((match, i) => {
-    const strength = Math.abs(values[i]) / most;
-    if (strength > 0.02) svg.append(h("rect", { x: match[2], y: match[1], width: 1.02, height: 1.02, "fill-opacity": strength.toFixed(2) }));
-  });
-  return svg;
-}
-
-function shown(features, size = "") {
-  if (features == null) return [h("p", { class: "nothing" }, "This row cannot be shown. Start the service with --data to show it.")];
-  if (typeof features === "string") return [h("p", { class: "words" }, features)];
-  const picture = pictureOf(features, size);
-  if (picture) return [h("div", { class: "what" }, picture)];
-  const kinds = Object.fromEntries(state.card.columns.map((column) => [column.name, column.kind]));
-  const texts = Object.keys(features).filter((name) => kinds[name] === "text");
-  const others = Object.keys(features).filter((name) => kinds[name] !== "text");
-  const most = size === "small" ? 4 : size === "large" ? 24 : 6;
-  const list = h("dl", { class: "values" }, others.slice(0, most).map((name) => [
-    h("dt", { title: name }, name), h("dd", {}, valueText(features[name]))]));
-  return [
-    ...texts.map((name) => h("p", { class: "words" }, features[name] ?? "")),
-    others.length ? h("div", { class: "what" }, list) : null,
-    others.length > most ? h("p", { class: "nothing" }, `and ${counted(others.length - most, "more value")}`) : null,
-  ];
-}
-function valueText(value) {
-  if (value == null) return "–";
-  return typeof value === "number" ? String(+value.toPrecision(4)) : String(value);
-}
-
 // what the bars of an explanation mean
 function barsMean(scale) {
   if (scale.startsWith("change")) return "Each bar shows how much the score changes when that feature is replaced by its reference value.";
@@ -135,7 +32,7 @@ function barsMean(scale) {
 // a row as a card ------------------------------------------------------------------------------
 
 /* item: features; scores by label; labels that are set, at first those that are predicted; row, its number in the training set;
-   issues; draft, in the queue: nothing is sent until it is accepted */
+   issues */
 class Card {
   constructor(item, title) {
     this.item = { issues: [], ...item };
@@ -169,14 +66,13 @@ class Card {
   }
 
   order() {
-    const labels = [...state.card.labels];
-    if (labels.length > 12 || this.item.draft === undefined) labels.sort((a, b) => this.item.scores[b] - this.item.scores[a]);
+    const labels = [...state.card.labels].sort((a, b) => this.item.scores[b] - this.item.scores[a]);
     if (this.all || labels.length <= 8) return labels;
     const doubted = new Set(this.item.issues.map((issue) => issue.label));
     return labels.filter((label, i) => i < 6 || this.isSet(label) || doubted.has(label));
   }
 
-  bar(label, place, line) {
+  bar(label, line) {
     const score = this.item.scores[label], on = this.isSet(label);
     const change = this.before ? score - this.before[label] : 0;
     const words = [label, score == null ? "no score" : `score ${number(score)}`, on ? "set" : "not set"].join(", ");
@@ -187,7 +83,7 @@ class Card {
       title: on ? `Remove ${label}` : `Add ${label}`, "data-label": label, onclick: () => this.toggle(label),
     },
       h("span", { class: "box" }),
-      h("span", { class: "name" }, label, this.item.draft !== undefined && place < 9 ? h("span", { class: "key" }, ` ${place + 1}`) : null),
+      h("span", { class: "name" }, label),
       h("span", { class: "track" }, fill, line == null ? null : h("span", { class: "cutline", "--cut": length(line) })),
       h("span", { class: `score ${moved ? (change > 0 ? "up" : "down") : ""}` }, number(score))));
   }
@@ -197,17 +93,16 @@ class Card {
     const line = this.line(), whatIf = this.whatIf();
     const focused = this.element.contains(document.activeElement) ? document.activeElement.dataset.label : null;
     put(this.element,
-      h("header", {}, h("b", {}, this.title), h("span", {}, item.worth != null ? `priority ${number(item.worth)}` : item.sure != null ? `certainty ${number(item.sure)}` : "")),
+      h("header", {}, h("b", {}, this.title), h("span", {}, item.sure != null ? `certainty ${number(item.sure)}` : "")),
       item.remark ? h("p", { class: "nothing" }, item.remark) : null,
       h("div", {},
         item.corrected ? h("span", { class: "note done" }, "corrected") : null,
         item.issues.slice(0, 4).map((issue) => h("span", { class: "note" }, issue.issue === "wrong" ? `${issue.label}: probably wrong` : `${issue.label}: probably missing`))),
       h("div", { class: "inside" },
-        h("div", {}, shown(item.features, item.draft !== undefined || this.why ? "large" : "")),
-        h("ul", { class: "bars" }, labels.map((label, place) => this.bar(label, place, line)))),
+        h("div", {}, shown(item.features, this.why ? "large" : "")),
+        h("ul", { class: "bars" }, labels.map((label) => this.bar(label, line)))),
       whatIf ? h("p", { class: "nothing what-if" }, `Above ${number(state.cut)}: ${whatIf.join(", ") || "no label"}`) : null,
       h("div", { class: "actions" },
-        item.draft !== undefined ? h("button", { type: "button", class: "main", onclick: () => this.accept() }, "Accept") : null,
         item.features != null ? h("button", { type: "button", "aria-expanded": String(Boolean(this.why)), onclick: () => this.explain() }, this.why ? "Close" : "Why?") : null,
         hidden > 0 ? h("button", { type: "button", class: "plain", onclick: () => { this.all = true; this.draw(); } }, `all ${state.card.labels.length} labels`) : null),
       this.why ? this.why : null);
@@ -218,11 +113,6 @@ class Card {
   async toggle(label) {
     const item = this.item;
     const labels = state.card.labels.filter((name) => this.isSet(name) !== (name === label));
-    if (item.draft !== undefined) {
-      item.labels = labels;
-      this.draw();
-      return;
-    }
     if (this.busy) return;
     this.busy = true;
     const before = item.labels ?? null;
@@ -359,23 +249,10 @@ class Card {
     return [h("h3", {}, "Evidence for and against ", choose), body];
   }
 
-  // places count characters, as Python does, not halves of them
   marked(column, marks) {
-    const features = this.item.features, letters = Array.from(typeof features === "string" ? features : features[column] ?? "");
-    const most = Math.max(...marks.map(([, , adds]) => Math.abs(adds))), pieces = [];
-    let end = 0;
-    for (const [start, stop, adds] of marks) {
-      pieces.push(letters.slice(end, start).join(""), h("mark", { class: adds > 0 ? "for" : "against", "--v": (Math.abs(adds) / most).toFixed(2), title: signed(adds) }, letters.slice(start, stop).join("")));
-      end = stop;
-    }
-    return h("p", { class: "marked" }, pieces, letters.slice(end).join(""));
+    const features = this.item.features;
+    return h("p", { class: "marked" }, markedText(typeof features === "string" ? features : features[column] ?? "", marks));
   }
-
-  accept = attempt(async () => {
-    const done = await call("feedback", { method: "POST", said: { corrections: [{ features: this.item.features, labels: this.chosen() }] } });
-    acknowledge(done, showQueue);
-    await showQueue(true);
-  });
 }
 
 // the three labels whose scores changed most
@@ -395,15 +272,17 @@ async function rowsNow(rows) {
 
 // ask ------------------------------------------------------------------------------------------
 
-async function ask(event, remember = true) {
+async function ask(event) {
   event?.preventDefault();
   const text = byId("rows").value.trim();
   byId("ask-error").textContent = "";
   if (!text) return;
   try {
-    const { rows, features } = await predicted(text, remember);
+    const { rows, features } = await predicted(text);
     state.answers = rows.slice(0, 60).map((row, i) => new Card({ ...row, scores: row.scores ?? {}, answer: row.scores ? row.labels : null, features: features[i] }, `Row ${i}`));
     put(byId("answers"), state.answers.map((card) => card.element));
+    byId("save-answers").hidden = false;
+    byId("save-answers").onclick = () => saveAs(new Blob([predictionsCsv(rows, features)], { type: "text/csv" }), "predictions.csv");
     if (rows.length > 60) byId("answers").append(h("p", { class: "quiet" }, `Showing the first 60 of ${rows.length} rows.`));
   } catch (error) {
     byId("ask-error").textContent = error.message;
@@ -411,7 +290,16 @@ async function ask(event, remember = true) {
   }
 }
 
-async function predicted(text, remember) {
+// all rows that were sent, with their labels and scores; a formula is written as text
+function predictionsCsv(rows, features) {
+  const columns = typeof features[0] === "string" ? ["text"] : state.card.columns.map((column) => column.name);
+  const cell = (value) => value == null ? "" : `"${String(value).replace(/^(?=[=+@\t\r]|-(?![\d.]))/, "'").replace(/"/g, '""')}"`;
+  const scored = rows[0]?.scores ? state.card.labels : [];
+  const lines = rows.map((row, i) => [...columns.map((name) => columns.length === 1 && typeof features[i] === "string" ? features[i] : features[i][name]), row.labels.join(";"), ...scored.map((label) => row.scores?.[label])]);
+  return [[...columns, "labels", ...scored.map((label) => `score: ${label}`)], ...lines].map((line) => `${line.map(cell).join(",")}\n`).join("");
+}
+
+async function predicted(text) {
   let rows;
   if (state.card.texts) rows = text.split(/\n\s*\n|\n/).filter((line) => line.trim());
   else if (/^[[{]/.test(text)) {
@@ -426,7 +314,7 @@ async function predicted(text, remember) {
       rows = text.split("\n").filter((line) => line.trim()).map((line) => ({ [only[0].name]: line }));
     } else rows = fromCsv(text);
   }
-  const said = { rows, scores: state.card.scores != null, remember: remember && rows.length <= 50 };
+  const said = { rows, scores: state.card.scores != null };
   const answer = await call("predict", { method: "POST", said });
   return { rows: answer.rows, features: rows.map((row) => Array.isArray(row) ? Object.fromEntries(state.card.columns.map((column, j) => [column.name, row[j]])) : row) };
 }
@@ -474,10 +362,19 @@ async function showCut(label = "") {
     if (state.card.scores === "predict_proba") drawCut(panel, null, "");
     return;
   }
+  // out-of-fold scores may take minutes: the page works meanwhile
+  const turn = (showCut.turn = (showCut.turn ?? 0) + 1), started = Date.now();
+  const patience = setTimeout(() => { panel.hidden = false; put(panel, h("p", { class: "quiet", role: "status" }, "Computing precision and recall by threshold, from models that were not fitted on the row…")); }, 300);
   try {
-    state.cuts = await call(`data/cuts${label ? `?label=${encodeURIComponent(label)}` : ""}`);
-    drawCut(panel, state.cuts, label);
-  } catch { panel.hidden = true; }
+    const cuts = await call(`data/cuts${label ? `?label=${encodeURIComponent(label)}` : ""}`);
+    clearTimeout(patience);
+    if (turn === showCut.turn) drawCut(panel, (state.cuts = cuts), label);
+  } catch (error) {
+    clearTimeout(patience);
+    if (turn !== showCut.turn) return;
+    if (Date.now() - started > 5000) { setTimeout(() => { if (turn === showCut.turn) showCut(label); }, 1000); return; }
+    put(panel, h("p", { class: "quiet" }, error.message));
+  }
 }
 
 function drawCut(panel, cuts, label) {
@@ -548,32 +445,6 @@ async function browse(more = false) {
     put(byId("rows-found"));
   }
 }
-
-// queue ----------------------------------------------------------------------------------------
-
-async function showQueue(focus = false) {
-  try {
-    const found = await call("data/queue?most=1");
-    byId("waiting").textContent = found.total ? counted(found.total, "unlabeled row") : "";
-    state.queue = found.rows.map((row) => new Card({ ...row, draft: true }, "Next row"));
-    put(byId("queue"), state.queue.length ? state.queue.map((card) => card.element)
-      : h("p", { class: "empty" }, "No unlabeled rows. Start the service with --pool new.csv, or predict some rows, which are added here."));
-    if (focus) { state.queue[0]?.element.setAttribute("tabindex", "-1"); state.queue[0]?.element.focus(); }
-  } catch (error) { put(byId("queue"), h("p", { class: "error" }, error.message)); }
-}
-
-document.addEventListener("keydown", (event) => {
-  if (byId("next").hidden || event.ctrlKey || event.metaKey || event.altKey || !state.queue[0]) return;
-  if (/^(INPUT|TEXTAREA|SELECT)$/.test(event.target.tagName)) return;
-  const card = state.queue[0];
-  if (/^[1-9]$/.test(event.key)) {
-    const label = card.order()[event.key - 1];
-    if (label) card.toggle(label);
-  } else if (event.key === "Enter" && !["BUTTON", "A"].includes(event.target.tagName)) {
-    event.preventDefault();
-    card.accept();
-  }
-});
 
 // labels ---------------------------------------------------------------------------------------
 
@@ -646,35 +517,18 @@ async function showModel() {
       }, "undo"))))))) : h("p", { class: "empty" }, "No corrections yet. Click a label of a row to correct it."));
 }
 
-const save = (all) => attempt(async () => {
-  const answer = await call(`feedback/export?all=${all}`);
-  const link = h("a", { href: URL.createObjectURL(await answer.blob()), download: all ? "rows.csv" : "corrections.csv" });
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
-});
+const save = (all) => attempt(() => download(`feedback/export?all=${all}`, all ? "rows.csv" : "corrections.csv"));
 
 // views ----------------------------------------------------------------------------------------
 
-const VIEWS = { ask: () => showCut(), browse: () => browse(), next: () => showQueue(), pairs: showPairs, model: showModel };
+const VIEWS = { ask: () => { showCut(); }, browse: () => browse(), pairs: showPairs, model: showModel };
 
 async function refresh() {
-  const view = location.hash.slice(1) in VIEWS ? location.hash.slice(1) : "ask";
+  const view = viewNow(VIEWS);
   if (view === "ask") { if (byId("rows").value.trim()) await ask(); await showCut(); } else await VIEWS[view]();
 }
 
-async function show() {
-  const asked = location.hash.slice(1);
-  if (asked === "main") { byId("main").focus(); return; }
-  const view = asked in VIEWS ? asked : "ask";
-  for (const name of Object.keys(VIEWS)) byId(name).hidden = name !== view;
-  for (const link of byId("views").querySelectorAll("a")) {
-    if (link.hash === `#${view}`) link.setAttribute("aria-current", "page");
-    else link.removeAttribute("aria-current");
-  }
-  document.title = `${byId("views").querySelector("[aria-current]").textContent} – ${state.card.name}`;
-  await Promise.resolve(VIEWS[view]()).catch(failed);
-  document.body.dataset.view = view;  // for tests: the view is complete
-}
+const show = () => showView(VIEWS, state.card.name);
 
 async function loadCard() {
   const card = (state.card = await call("model"));
@@ -716,6 +570,12 @@ async function begin() {
   byId("rows").placeholder = state.card.texts ? "One text on each line" : state.card.columns.slice(0, 8).map((column) => column.name).join(",") + (state.card.columns.length > 8 ? ",…" : "");
   addEventListener("hashchange", show);
   await show();
+  follow("events", attempt(async (now) => {  // what others correct, and refits
+    if (!now || now.version === shownVersion) return;
+    dispatchEvent(new CustomEvent("version", { detail: now.version }));
+    await loadCard();
+    if (viewNow(VIEWS) !== "ask" && !document.querySelector("article.open")) await VIEWS[viewNow(VIEWS)]();
+  }));
 }
 
 begin();
