@@ -147,7 +147,7 @@ def test_options_reach_the_comparison(stub, table, tmp_path, run):
     assert options == {
         "cv": 10, "repeats": 2, "measures": ["hamming_loss", "f1"], "out": tmp_path, "n_jobs": -1,
         "random_state": 7, "time_limit": 1.5, "retry": True, "fresh": True,
-        "words": None,
+        "words": None, "scheduler": None,
     }  # fmt: skip
 
 

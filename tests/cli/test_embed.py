@@ -53,7 +53,7 @@ def test_errors_name_the_options(tmp_path):
     MAILS.to_csv(tmp_path / "mails.csv", index=False)
     result = run("embed", tmp_path / "mails.csv", "--text", "bodies", "-o", tmp_path / "m.parquet")
     assert result.exit_code == 1
-    assert "'bodies', but the columns are 'body', 'size' and 'topics'" in result.output
+    assert "'bodies', which the table does not have; did you mean 'body'?" in result.output
     result = run("fit", "yeast", "--encoder", "static", "-o", tmp_path / "m.skops")
     assert result.exit_code == 1 and "is a standard dataset" in result.output
 

@@ -80,7 +80,7 @@ def test_learners_and_sparse_text(run, files, tmp_path):
 
 
 def test_what_does_not_go_with_it(run, files, tmp_path, monkeypatch):
-    monkeypatch.setattr("plurilabel.models._train_blocks.PATIENCE", 0.2)
+    monkeypatch.setattr("plurilabel.distributed._cluster.PATIENCE", 0.2)
     folder, frame, _ = files
     first, out = folder / "part0.parquet", tmp_path / "m.skops"
     common = ("--labels", "tags", "-o", out)
@@ -95,11 +95,32 @@ def test_what_does_not_go_with_it(run, files, tmp_path, monkeypatch):
     threads = ("--scheduler", "threads")
     assert "--quick is not supported with" in message(first, *threads, "--quick")
     assert "--time-limit is not supported with" in message(first, *threads, "--time-limit", 9)
-    assert "--learner must be a lazy learner" in message(
-        first, *threads, "--learner", "BinaryRelevance(LogisticRegression)"
-    )
+    assert "--store is not supported with" in message(first, *threads, "--store", tmp_path)
     assert "no column 'x'" in message(first, *threads, "--features", "x")
     endless = frame.assign(c=np.where(frame.index == 7, np.inf, 1.0))
     endless.to_parquet(tmp_path / "x.parquet")
     assert "contains infinity" in message(tmp_path / "x.parquet", *threads, "--holdout", 0)
     assert "does not respond" in message(first, "--scheduler", "nowhere:1")
+
+
+@pytest.mark.filterwarnings("ignore:.*sklearn.utils.parallel.delayed.*:UserWarning")
+def test_other_learners_are_spread(run, files, tmp_path):
+    folder, _, _ = files
+    learner = "EnsembleOfChains(LogisticRegression, n_estimators=3, random_state=0)"
+    options = ["--labels", "tags", "--holdout", 0, "--learner", f"StandardScaler | {learner}"]
+    kept = []
+    for name, more in {
+        "alone": [],
+        "spread": ["--scheduler", "threads", "--store", tmp_path / "parts"],
+        "again": ["--store", tmp_path / "parts"],
+    }.items():
+        files_and = (*sorted(folder.glob("*.parquet")), *options, *more)
+        done = run("fit", *files_and, "-o", tmp_path / f"{name}.skops")
+        assert done.status == 0, done.err
+        kept.append({path.name for path in tmp_path.rglob("*.pickle")})
+    assert not kept[0] and len(kept[1]) >= 3 and kept[2] == kept[1]
+    rows = folder / "part0.parquet"
+    found = [load_model(tmp_path / f"{name}.skops") for name in ("alone", "spread", "again")]
+    alone, *others = (model.predict_proba(rows) for model in found)
+    for other in others:
+        pd.testing.assert_frame_equal(other, alone)

@@ -10,7 +10,6 @@ import pytest
 pytest.importorskip("skops", reason="model files need skops")
 
 from plurilabel import MLkNN, datasets, metrics
-from plurilabel.cli import _predict
 from plurilabel.datasets import Dataset
 from plurilabel.io import write_table
 from plurilabel.models import Model, load_model, save_model
@@ -56,11 +55,11 @@ def test_tags_on_stdout(run, model, mails, expected, mails_frame):
 
 
 @pytest.mark.parametrize("suffix", ["csv", "tsv", "csv.gz", "jsonl", "jsonl.gz", "parquet"])
-@pytest.mark.parametrize("at_once", [40, 10**6])
+@pytest.mark.parametrize("at_once", [13, 10**6])
 def test_files_with_scores_and_ids(
     run, model, mails, expected, mails_frame, tmp_path, suffix, at_once, monkeypatch
 ):
-    monkeypatch.setattr(_predict, "_SCORES_AT_ONCE", at_once)
+    monkeypatch.setattr("plurilabel.models._model._ROWS_AT_ONCE", at_once)
     sets, scores = expected
     out = tmp_path / f"out.{suffix}"
     done = run("predict", model, mails, "--id", "id,length", "--scores", "-o", out)
@@ -151,9 +150,9 @@ def test_many_labels(run, tmp_path, monkeypatch):
     pd.DataFrame(X, columns=["a", "b", "c"]).to_csv(tmp_path / "x.csv", index=False)
     done = run("predict", tmp_path / "m.skops", tmp_path / "x.csv", "--scores", "--id", "a")
     assert done.err == "" and pd.read_csv(io.StringIO(done.out)).shape == (30, 152)
-    monkeypatch.setattr(_predict, "MOST_COLUMNS", 149)
+    monkeypatch.setattr("plurilabel.models._predictions.MOST_COLUMNS", 149)
     done = run("predict", tmp_path / "m.skops", tmp_path / "x.csv", "--scores")
-    assert done.status == 2 and "--scores adds 150 columns; add --top K" in done.err
+    assert done.status == 1 and "--scores adds 150 columns; set --top as well" in done.err
 
 
 def test_a_standard_dataset(run, tmp_path):
@@ -162,7 +161,7 @@ def test_a_standard_dataset(run, tmp_path):
     done = run("predict", tmp_path / "m.skops", "digits", "-o", tmp_path / "o.csv")
     assert done.status == 0 and len((tmp_path / "o.csv").read_text().splitlines()) == 1798
     done = run("predict", tmp_path / "m.skops", "digits", "--id", "x")
-    assert done.status == 2 and "--id needs a table, but digits is not one" in done.err
+    assert done.status == 1 and "--id needs a table, but digits is not one" in done.err
 
 
 @pytest.mark.parametrize(
@@ -177,7 +176,11 @@ def test_a_standard_dataset(run, tmp_path):
         (["m.skops", "mails.csv", "-o", "o.xlsx"], 2, "ends in .csv, .tsv, .parquet or .jsonl, g"),
         (["m.skops", "mails.csv", "-o", "o.parquet.gz"], 2, "-o must name a file that ends in"),
         (["m.skops", "mails.csv", "-o", "o.csv", "--json"], 2, "for a file use -o NAME.jsonl"),
-        (["m.skops", "mails.csv", "--id", "no"], 2, "--id: mails.csv has no column 'no'"),
+        (
+            ["m.skops", "mails.csv", "--id", "no"],
+            1,
+            "--id names a column 'no' that mails.csv",
+        ),
         (["m.skops", "mails.csv", "--top", "0"], 2, "0 is not in the range"),
         (["m.skops", "few.csv"], 1, "few.csv: the table lacks 2 columns, 'length', 'body'; it"),
         (["m.skops", "empty.csv"], 1, "empty.csv: table: expected at least one row, got none"),
@@ -262,6 +265,33 @@ def test_all_measures(run, model, mails, expected, mails_frame, tmp_path):
     part.assign(body=part["body"] + " again").to_csv(tmp_path / "other.csv", index=False)
     done = run("evaluate", model, tmp_path / "other.csv", "--json")
     assert done.err == "" and json.loads(done.out)["rows"] == 30
+
+
+@pytest.mark.filterwarnings("ignore:.*sklearn.utils.parallel.delayed.*:UserWarning")
+def test_files_in_blocks_on_threads(run, model, mails, mails_frame, tmp_path, monkeypatch):
+    pytest.importorskip("dask.array", reason="the extra 'dask' is not installed")
+    monkeypatch.setattr("plurilabel.models._model._ROWS_AT_ONCE", 13)
+    parts = [tmp_path / "a.csv", tmp_path / "b.csv"]
+    mails_frame[:20].to_csv(parts[0], index=False)
+    mails_frame[20:].to_csv(parts[1], index=False)
+    expected = run("predict", model, mails, "--scores", "--id", "id")
+    for options in ([], ["--scheduler", "threads"]):
+        done = run("predict", model, *parts, "--scores", "--id", "id", *options)
+        assert (done.status, done.out, done.err) == (0, expected.out, "")
+    measures = json.loads(run("evaluate", model, mails, "--json").out)["measures"]
+    done = run("evaluate", model, *parts, "--json", "--scheduler", "threads")
+    found = json.loads(done.out)
+    assert (done.status, found["rows"]) == (0, 60) and "macro_auc" not in found["measures"]
+    assert found["measures"] == pytest.approx({name: measures[name] for name in found["measures"]})
+    assert json.loads(run("evaluate", model, *parts, "--json").out)["measures"] == measures
+    done = run("evaluate", model, *parts, "--per-label", "--scheduler", "threads")
+    assert done.status == 2 and "do not go with --scheduler" in done.err
+    done = run("predict", model, "digits", "--scheduler", "threads")
+    assert done.status == 1 and "must be CSV or Parquet files" in done.err
+    done = run("predict", model, mails, "digits")
+    assert done.status == 2 and "several files must be tables, got digits" in done.err
+    done = run("predict", model, mails, "--scheduler", "tcp://127.0.0.1:9")
+    assert done.status == 1 and "--scheduler tcp://127.0.0.1:9 does not respond" in done.err
 
 
 def test_undefined_measures_are_null(run, tmp_path):

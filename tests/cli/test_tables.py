@@ -308,7 +308,7 @@ def test_what_is_mistyped_is_guessed(run, tmp_path, monkeypatch, arguments, mess
 def test_shell_completion():
     complete = click.shell_completion.BashComplete(command, {}, "plurilabel", "_X_COMPLETE")
     assert [item.value for item in complete.get_completions([], "pre")] == ["predict"]
-    found = [item.value for item in complete.get_completions(["fit"], "--st")]
+    found = [item.value for item in complete.get_completions(["fit"], "--stop")]
     assert found == ["--stop-words"]
     assert "_X_COMPLETE=bash_complete" in complete.source()
 
@@ -382,6 +382,14 @@ def test_a_model_that_cannot_be_written_is_kept_elsewhere(run, mails, tmp_path, 
         in (done.err)
     )
     assert load_model(kept).label_names == ("food", "money", "sport")
+
+
+def test_a_table_that_is_not_utf8(run, tmp_path):
+    """Arguments of Python calls in a message are not options."""
+    path = tmp_path / "t.csv"
+    path.write_bytes("text,tags\nGrüße,a\n".encode("latin-1"))
+    done = run("fit", path, "--labels", "tags", "-o", tmp_path / "m.skops")
+    assert done.status != 0 and "pandas.read_csv(encoding=...)" in done.err
 
 
 def test_file_names_that_are_not_utf8(run, tmp_path, mails):

@@ -1,5 +1,6 @@
 """Real workers in processes of their own, some of which are killed."""
 
+import multiprocessing
 import os
 import signal
 import threading
@@ -7,8 +8,19 @@ import time
 
 import numpy as np
 import pytest
+from sklearn.ensemble import GradientBoostingClassifier
+from sklearn.linear_model import LogisticRegression
 
-from plurilabel import DaskIndex, DaskLazyClassifier, ExactIndex, MLkNN
+import plurilabel
+from plurilabel import (
+    BinaryRelevance,
+    DaskIndex,
+    DaskLazyClassifier,
+    ExactIndex,
+    MLkNN,
+    models,
+)
+from plurilabel.distributed import spread as distributed_spread
 
 dask = pytest.importorskip("dask", reason="the extra 'dask' is not installed")
 da = pytest.importorskip("dask.array", reason="the extra 'dask' is not installed")
@@ -107,3 +119,86 @@ def test_blocks_that_are_read_again_survive_a_killed_worker(client, tmp_path):
     same(index.kneighbors(None, 10), ExactIndex().fit(X).kneighbors(None, 10))
     killer.join()
     assert victim not in pids(client)
+
+
+def killing(client, seconds, index=0):
+    victim = pids(client)[index]
+    killer = threading.Timer(seconds, os.kill, (victim, signal.SIGKILL))
+    killer.start()
+    return victim, killer
+
+
+@pytest.fixture
+def model(tmp_path):
+    pytest.importorskip("skops")
+    plurilabel.save(MLkNN(5).fit(X, Y), tmp_path / "m.skops")
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame(X, columns=[f"x{j}" for j in range(30)])
+    frame.to_parquet(tmp_path / "rows.parquet", row_group_size=900)
+    return tmp_path / "m.skops"
+
+
+def test_predictions_survive_a_killed_worker(client, model, tmp_path, monkeypatch):
+    monkeypatch.setattr("plurilabel.models._model._ROWS_AT_ONCE", 100)
+    rows, out = tmp_path / "rows.parquet", tmp_path / "out.csv"
+    models.write_predictions(model, rows, tmp_path / "alone.csv", scores=True, digits=17)
+    for given in (model, plurilabel.load(model)):
+        victim, killer = killing(client, 0.5)
+        models.write_predictions(given, rows, out, scores=True, digits=17, scheduler=client)
+        killer.join()
+        assert out.read_bytes() == (tmp_path / "alone.csv").read_bytes()
+        assert victim not in pids(client)
+
+
+def test_training_survives_a_killed_worker(client, monkeypatch):
+    monkeypatch.setattr("plurilabel.distributed._spread.LARGE", 1000)
+    learner = BinaryRelevance(
+        GradientBoostingClassifier(n_estimators=20, random_state=0), n_jobs=-1
+    )
+    expected = BinaryRelevance(GradientBoostingClassifier(n_estimators=20, random_state=0)).fit(
+        X, Y
+    )
+    for index in (0, -1):  # one of them had X first
+        victim, killer = killing(client, 1, index)
+        with distributed_spread(client):
+            found = learner.fit(X, Y)
+        killer.join()
+        assert victim not in pids(client)
+        np.testing.assert_array_equal(found.predict_proba(X), expected.predict_proba(X))
+
+
+def _dies(*_):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+class Hungry(LogisticRegression):
+    """Kills its process, as the system does where memory runs out."""
+
+    def fit(self, X, y):
+        if multiprocessing.parent_process() is not None:
+            _dies()
+        return super().fit(X, y)
+
+
+def test_a_task_that_kills_every_worker_is_told(client):
+    start = time.monotonic()
+    with (
+        distributed_spread(client),
+        pytest.raises(ConnectionError, match="was given up, since 4 workers died while"),
+    ):
+        BinaryRelevance(Hungry(), n_jobs=2).fit(X, Y[:, :2])
+    assert time.monotonic() - start < 60
+
+
+def test_a_slow_worker_and_a_restarted_cluster(tmp_path, model, monkeypatch):
+    monkeypatch.setattr("plurilabel.models._model._ROWS_AT_ONCE", 100)
+    rows, out = tmp_path / "rows.parquet", tmp_path / "out.csv"
+    models.write_predictions(model, rows, tmp_path / "alone.csv")
+    options = {"n_workers": 1, "threads_per_worker": 1, "dashboard_address": ":0"}
+    with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster) as client:
+        client.run(lambda: os.nice(15))
+        restart = threading.Timer(0.5, client.restart)
+        restart.start()  # all tasks and data are forgotten
+        models.write_predictions(model, rows, out, scheduler=client)
+        restart.join()
+    assert out.read_bytes() == (tmp_path / "alone.csv").read_bytes()

@@ -156,7 +156,7 @@ def test_broken_files(tmp_path, table):
         read(written("packed.txt", gzip.compress(b"1 2 2\n0 0:1\n")))
     with pytest.raises(FileFormatError, match="at least one row"):
         read(written("empty.txt", "0 2 2\n"))
-    with pytest.raises(FileFormatError, match="not a Parquet file"):
+    with pytest.raises(FileFormatError, match="expected a Parquet file"):
         read(written("no.parquet", "words"), labels="a")
     bad = table.assign(sun=2.0)
     path = parquet(tmp_path, bad, n_files=1, group=20)

@@ -38,7 +38,7 @@ import plurilabel
 from plurilabel import MLkNN, ThresholdClassifier
 from plurilabel.io import TableEncoder, read_table, table_encoder
 from plurilabel.learners import make_learner
-from plurilabel.models import Model, ModelFileError, load_model, save_model
+from plurilabel.models import Model, ModelFileError, _file, load_model, save_model
 from plurilabel.models._audit import stored, trusted_types
 from plurilabel.thresholds import strategy_names
 from tests.models.learners import FORMS, assert_same, fitted
@@ -193,25 +193,49 @@ def test_dates_that_are_not_what_they_seem_are_refused(tmp_path, changes):
     assert "of a DateEncoder must be" in refused(tmp_path / "m.skops")
 
 
-def test_words_are_kept_as_an_array(tmp_path):
-    """A dict of 4,000 words would be 2.5 MB; long words would make the array larger still."""
+@pytest.mark.parametrize("more", ["", " " + "x" * 200, " été \U0001f642"])
+def test_words_are_packed(tmp_path, more):
+    """A dict of 4,000 words would be 2.5 MB, an array of strings with a long one 3.2 MB."""
     words = [f"w{i:04d}" for i in range(4_000)]
-    frame = pd.DataFrame({"text": [" ".join(words[i::50]) for i in range(50)], "tags": "a"})
-    for more, is_array in (("", True), (" " + "x" * 200, False)):
-        data = read_table(
-            frame.assign(text=frame["text"] + more), labels="tags", text="text", encode=False
-        )
-        pipeline = make_pipeline(table_encoder(data.X, text="text"), MLkNN(1)).fit(data.X, data.Y)
-        before = dict(pipeline[0].transformer_.named_transformers_["text"].vocabulary_)
-        save_model(Model(pipeline, ["a"], ["text"], "tags"), tmp_path / "m.skops")
-        assert (tmp_path / "m.skops").stat().st_size < 500_000 or not is_array
-        saved, back = (
-            estimator[0].transformer_.named_transformers_["text"]
-            for estimator in (pipeline, load_model(tmp_path / "m.skops").estimator)
-        )
-        for vectorizer in (saved, back):  # saving leaves the model as it was
-            assert vectorizer.vocabulary_ == before and vectorizer.vocabulary is None
-            assert not vectorizer.fixed_vocabulary_
+    frame = pd.DataFrame({"text": [" ".join(words[i::50]) + more for i in range(50)], "tags": "a"})
+    data = read_table(frame, labels="tags", text="text", encode=False)
+    encoder = table_encoder(
+        data.X, text="text", words=TfidfVectorizer(token_pattern=r"\S+", strip_accents=None)
+    )
+    pipeline = make_pipeline(encoder, MLkNN(1)).fit(data.X, data.Y)
+    before = dict(pipeline[0].transformer_.named_transformers_["text"].vocabulary_)
+    save_model(Model(pipeline, ["a"], ["text"], "tags"), tmp_path / "m.skops")
+    assert (tmp_path / "m.skops").stat().st_size < 250_000
+    saved, back = (
+        estimator[0].transformer_.named_transformers_["text"]
+        for estimator in (pipeline, load_model(tmp_path / "m.skops").estimator)
+    )
+    for vectorizer in (saved, back):  # saving leaves the model as it was
+        assert vectorizer.vocabulary_ == before and vectorizer.vocabulary is None
+        assert not vectorizer.fixed_vocabulary_
+        assert {type(word) for word in vectorizer.vocabulary_} == {str}
+
+
+def test_arrays_of_words_in_older_files_are_read(tmp_path, monkeypatch):
+    monkeypatch.setattr(_file, "PackedWords", lambda words: np.array(list(words)))
+    texts = ["red house", "blue", "red"]
+    learner = make_pipeline(CountVectorizer(), MLkNN(1)).fit(texts, [[1, 0], [0, 1], [1, 0]])
+    save_model(Model(learner, "ab", ["text"]), tmp_path / "m.skops")
+    back = load_model(tmp_path / "m.skops").estimator[0]
+    assert back.vocabulary_ == {"blue": 0, "house": 1, "red": 2} and back.vocabulary is None
+    assert {type(word) for word in back.vocabulary_} == {str}
+
+
+def test_skops_alone_reads_packed_words(tmp_path):
+    texts = ["red house", "blue", "red"]
+    learner = make_pipeline(CountVectorizer(), MLkNN(1)).fit(texts, [[1, 0], [0, 1], [1, 0]])
+    save_model(Model(learner, "ab", ["text"]), tmp_path / "m.skops")
+    found = sio.get_untrusted_types(file=tmp_path / "m.skops")
+    back = sio.load(tmp_path / "m.skops", trusted=found)
+    assert (
+        back.predict(["a blue house", "red"]).tolist()
+        == learner.predict(["a blue house", "red"]).tolist()
+    )
 
 
 def test_words_that_were_given_stay_so(tmp_path):
@@ -656,8 +680,8 @@ def one_hot(**changes):
     return encoder
 
 
-def words(**vocabulary):
-    vectorizer = CountVectorizer().fit(["red blue"])
+def words(vectorizer=None, **vocabulary):
+    vectorizer = (vectorizer or CountVectorizer()).fit(["red blue"])
     vectorizer.vocabulary_ |= vocabulary
     return vectorizer
 
@@ -683,6 +707,7 @@ NARROW = {"_n_features_outs": [2, 3]}
         lambda: words(red=7),
         lambda: words(green=-1),
         lambda: words(green=1),
+        lambda: words(TfidfVectorizer(), green=2),
     ],
 )  # fmt: skip
 def test_encoders_that_lead_nowhere_are_refused(saved, make):

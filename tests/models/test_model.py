@@ -191,6 +191,12 @@ def test_blocks_give_the_same(monkeypatch):
     data = datasets.load("digits", as_frame=True)
     model = Model.of(MLkNN(5).fit(data.X[:200], data.Y[:200]))
     sets, scores = model.predict(data.X[:50]), model.predict_proba(data.X[:50])
-    monkeypatch.setattr("plurilabel.models._model._SCORES_AT_ONCE", 20)
+    monkeypatch.setattr("plurilabel.models._model._ROWS_AT_ONCE", 20)
     assert model.predict(data.X[:50]) == sets
     pd.testing.assert_frame_equal(model.predict_proba(data.X[:50]), scores)
+
+
+def test_blocks_are_small_and_never_tiny():
+    rows = {(3, 5): 10_000, (200, 100): 10_000, (5000, 10): 1000, (10, 10**6): 1000, (10**7, 1): 1}
+    for (q, d), expected in rows.items():
+        assert Model(None, range(q), range(d)).rows_at_once == expected

@@ -3,28 +3,28 @@
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from plurilabel.cli import _data
 from plurilabel.cli import _output as ui
-from plurilabel.cli._data import (
-    check_names,
-    data_options,
-    find,
-    is_standard,
-    list_option,
-    names_in,
-    reader_options,
-)
 from plurilabel.cli._progress import ComparisonProgress
 
 if TYPE_CHECKING:
     from plurilabel._core.data.dataset import Dataset
     from plurilabel.evaluation import Results
 
-IDLE = ("retry", "fresh", "as_json", "report", "n_jobs")  # options that change no result
+IDLE = (
+    "retry",
+    "fresh",
+    "as_json",
+    "report",
+    "n_jobs",
+    "scheduler",
+)  # options that change no result
 # measures shown by default, with titles that fit 80 columns
 SHOWN = {
     "hamming_loss": "Hamming", "subset_accuracy": "subset", "f1": "F1", "one_error": "1-error",
@@ -36,7 +36,7 @@ TO_COMPARE = ("repeats", "out", "n_jobs", "time_limit", "random_state", "retry",
 
 @click.command()
 @click.argument("data", metavar="NAME|FILE...", nargs=-1, required=True)
-@list_option(
+@_data.list_option(
     "--learners", metavar="LEARNERS",
     help='Learners separated by commas, such as "MLkNN(n_neighbors=7), '
     'StandardScaler | MLkNN, RAkEL(labelset_size=3)". A list of values is searched inside each '
@@ -49,13 +49,16 @@ TO_COMPARE = ("repeats", "out", "n_jobs", "time_limit", "random_state", "retry",
     help="The published split (or a stratified one), or a number of stratified folds.",
 )  # fmt: skip
 @click.option("--repeats", type=click.IntRange(1), default=1, help="Repetitions with other folds.")
-@list_option("--measures", metavar="NAMES", help="Measures separated by commas; by default all.")
+@_data.list_option(
+    "--measures", metavar="NAMES", help="Measures separated by commas; by default all."
+)
 @click.option("--search-measure", default="f1", help="The measure of parameter searches.")
 @click.option(
     "--out", type=click.Path(file_okay=False, path_type=Path), default=Path("out"),
     help="Folder for the results; finished ones are not run again.",
 )  # fmt: skip
 @click.option("--jobs", "n_jobs", type=int, default=1, help="Number of processes; -1: all cores.")
+@click.option("--scheduler", metavar="ADDRESS", help="Run on a Dask cluster: tcp://host:8786.")
 @click.option(
     "--time-limit", type=ui.POSITIVE, metavar="SECONDS", help="Limit per learner and split."
 )
@@ -64,11 +67,12 @@ TO_COMPARE = ("repeats", "out", "n_jobs", "time_limit", "random_state", "retry",
 @click.option("--fresh", is_flag=True, help="Repeat all runs and replace the results.")
 @click.option("--report/--no-report", default=True, help="Write the report.")
 @ui.json_option
-@data_options
+@_data.data_options
 @click.pass_context
 def compare(
     ctx: click.Context, data: tuple[str, ...], learners: list[str] | None, cv: str,
-    measures: list[str] | None, search_measure: str, report: bool, as_json: bool, **options: Any,
+    measures: list[str] | None, search_measure: str, scheduler: str | None, report: bool,
+    as_json: bool, **options: Any,
 ) -> None:  # fmt: skip
     """Compare learners on datasets.
 
@@ -81,21 +85,27 @@ def compare(
     plurilabel compare films.csv --labels tags --out films
     """
     passed = {name: options.pop(name) for name in TO_COMPARE}
-    check_names(measures, learners)
+    _data.check_names(measures, learners)
     # options for reading apply only to files, if there are any
-    only_names = all([is_standard(one) for one in data])
+    only_names = all([_data.is_standard(one) for one in data])
     tables = [
-        find(one, encode=False, **(options if only_names or not is_standard(one) else {}))
+        _data.find(
+            one, encode=False, **(options if only_names or not _data.is_standard(one) else {})
+        )
         for one in data
     ]
-    own = [one for one in data if not is_standard(one)]
-    words = reader_options(own[0], **options).get("words") if own else None
+    own = [one for one in data if not _data.is_standard(one)]
+    words = _data.reader_options(own[0], **options).get("words") if own else None
     plan = _plan(tables, learners, cv, measures, search_measure)
     plan |= {"words": words, "command": ui.command_line(ctx, data, IDLE)}
     from plurilabel import evaluation
+    from plurilabel.distributed.shared import connected
 
     try:
-        with ComparisonProgress() as progress:
+        with (
+            ComparisonProgress() as progress,
+            connected(scheduler) if scheduler else nullcontext() as passed["scheduler"],
+        ):
             results = evaluation.compare(tables, progress=progress, **plan, **passed)
     except KeyboardInterrupt:
         out = passed["out"]
@@ -121,10 +131,11 @@ def _plan(
     from plurilabel.metrics import get_scorer
     from plurilabel.metrics.shared import check_measures
 
-    with ui.about_option("--cv"):
-        folds = _folds(cv)
+    if cv != "holdout" and not (cv.isdecimal() and int(cv) >= 2):
+        raise ui.UsageError(f"--cv: expected holdout or a number of folds from 2, got {cv!r}")
+    folds: str | int = cv if cv == "holdout" else int(cv)
     with ui.about_option("--measures"):
-        wanted = None if measures is None else check_measures(names_in(measures))
+        wanted = None if measures is None else check_measures(_data.names_in(measures))
     with ui.about_option("--search-measure"):
         get_scorer(search_measure)
     with ui.about_option("--learners"):
@@ -133,14 +144,6 @@ def _plan(
             chosen = make_learners(", ".join(learners), measure=search_measure)
             chosen = {name: _ready(learner, tables) for name, learner in chosen.items()}
     return {"learners": chosen, "cv": folds, "measures": wanted}
-
-
-def _folds(cv: str) -> str | int:
-    if cv == "holdout":
-        return cv
-    if not cv.isdecimal() or int(cv) < 2:
-        raise ValueError(f"expected holdout or a number of folds from 2, got {cv!r}")
-    return int(cv)
 
 
 def default_learners(tables: list[Dataset]) -> dict[str, str]:
@@ -221,14 +224,10 @@ def _columns(results: Results, i: int, measures: list[str], spread: bool) -> lis
 def _measure_column(results: Results, i: int, measure: str, spread: bool) -> list[str]:
     from plurilabel.metrics import get_measure
 
-    states = dict.fromkeys(results.learners, "not run")  # for learners without a mean
-    for cell in results.cells:
-        if cell["dataset"] == results.datasets[i] and states[cell["learner"]] != "failed":
-            states[cell["learner"]] = "–" if cell["status"] == "ok" else "failed"
     column = [SHOWN.get(measure, measure) + "↓↑"[get_measure(measure).greater_is_better]]
     figures = (table(measure)[i] for table in (results.means, results.deviations, results.best))
-    for name, mean, deviation, is_best in zip(results.learners, *figures):
-        text = states[name] if mean != mean else f"{mean:.3f}"
+    for absent, mean, deviation, is_best in zip(results.absent()[i], *figures):
+        text = str(absent) if mean != mean else f"{mean:.3f}"
         text += f"±{deviation:.3f}" if spread and deviation == deviation else ""
         column.append(text + ("*" if is_best else " "))
     return column

@@ -40,7 +40,11 @@ def _use(ctx: click.Context, _: click.Parameter, path: Path | None) -> None:
         return
     if not path.is_file():
         fail(no_file(path))
-    given = _from_model(path) if path.suffix.lower() == ".skops" else _from_toml(path)
+    try:
+        is_model = path.suffix.lower() == ".skops"
+        given = _from_model(path) if is_model else tomllib.loads(path.read_text("utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path} is not TOML: {error}") from None
     known = {_key(parameter): parameter for parameter in ctx.command.params}
     found = dict(ctx.default_map or {})
     for key, value in given.items():
@@ -52,13 +56,6 @@ def _use(ctx: click.Context, _: click.Parameter, path: Path | None) -> None:
         several = known[name].nargs == -1 or getattr(known[name], "multiple", False)
         found[str(known[name].name)] = [value] if several and isinstance(value, str) else value
     ctx.default_map = found
-
-
-def _from_toml(path: Path) -> dict[str, Any]:
-    try:
-        return tomllib.loads(path.read_text("utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path} is not TOML: {error}") from None
 
 
 def _from_model(path: Path) -> dict[str, Any]:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import csv
 import gzip
+import shutil
 import sys
 import tempfile
 import tomllib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from glob import glob
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -38,6 +40,11 @@ def list_option(*names: str, help: str, **kwargs: Any) -> Callable[[Decorated], 
     return click.option(*names, multiple=True, help=f"{help} May be repeated.", **kwargs)
 
 
+scheduler_option = click.option(
+    "--scheduler", metavar="ADDRESS",
+    help="Read CSV and Parquet files in blocks on a Dask cluster, such as tcp://host:8786, whose "
+    "workers see MODEL and FILE, or on the threads of this machine (threads).",
+)  # fmt: skip
 empty_labels_option = click.option(
     "--empty-labels", type=click.Choice(["unknown", "absent"]),
     help="Meaning of an empty cell in a label column; unknown by default if there are zeros.",
@@ -283,20 +290,37 @@ def table_labels(data: str, labels: Names) -> str | list[str]:
     return columns
 
 
-def read_rows(model: Model, data: str, **options: Any) -> ModelRows:
-    """Read rows for a model: a file, a standard dataset, or a dash for CSV on standard input."""
+def read_rows(model: Model, *data: str, **options: Any) -> ModelRows:
+    """Read rows for a model: files, a standard dataset, or a dash for CSV on standard input."""
+    from plurilabel.models.shared import whole
+
+    with row_source(*data) as source:
+        return model.read(whole(source), **options)
+
+
+@contextmanager
+def row_source(*data: str) -> Iterator[Any]:
+    """What a model reads: files, a standard dataset, or a dash for CSV on standard input."""
     from plurilabel import datasets
 
     with tempfile.TemporaryDirectory() as folder:
-        name, source = data, data
-        if data == "-":  # the reader looks at a file more than once
+        name, source = data[0], data[0]
+        if name == "-":  # the reader looks at a file more than once
             name, source = "standard input", str(Path(folder, "stdin.csv"))
-            Path(source).write_bytes(sys.stdin.buffer.read())
+            with open(source, "wb") as stream:
+                shutil.copyfileobj(sys.stdin.buffer, stream)
+        for other in data[1:]:
+            if other == "-" or is_standard(other) or not is_table(other):
+                raise UsageError(f"several files must be tables, got {other}")
         try:
-            rows = datasets.load(source) if is_standard(source) else source
-            return model.read(rows, **options)
+            standard = is_standard(source)
+            if standard and len(data) > 1:
+                raise UsageError(f"several files must be tables, got {source}")
+            yield (
+                datasets.load(source) if standard else [source, *data[1:]] if data[1:] else source
+            )
         except ValueError as error:
-            text = str(error) if source in str(error) else f"{name}: {error}"
+            text = str(error) if source in str(error) or len(data) > 1 else f"{name}: {error}"
             raise ValueError(text.replace(source, name)) from None
 
 

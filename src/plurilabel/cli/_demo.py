@@ -48,14 +48,14 @@ def demo(ctx: click.Context, out: Path, serves: bool, port: int) -> None:
     """Compare learners on the bundled data.
 
     Prints a table and writes a report, as `make run` does, along with a model of two thirds of the
-    data. With --serve, that model is served, with the other rows to be labeled, and the page opens
-    in a browser.
+    data, and a table of the other rows. With --serve, that model is served, and the page opens in
+    a browser.
     """
     from plurilabel import datasets, evaluation
 
     if serves:
-        model, pool = _saved(out)
-        ctx.invoke(serve, model=str(model), pool=str(pool), port=port, opens=True)
+        model, _ = _saved(out)
+        ctx.invoke(serve, model=str(model), port=port, opens=True)
         return
     data = datasets.load("digits")
     description = datasets.describe(data)

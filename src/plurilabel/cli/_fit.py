@@ -40,7 +40,7 @@ def training_command(function: Any) -> Any:
     @click.pass_context
     def command(ctx: click.Context, **options: Any) -> None:
         own = {name: options.pop(name) for name in list(signature(function).parameters)[1:]}
-        run = Run(in_blocks=bool(own.get("scheduler")), given=options_of(ctx), **options)
+        run = Run(in_blocks=_reads_blocks(**own), given=options_of(ctx), **options)
         function(run, **own)
 
     update_wrapper(command, function)
@@ -87,6 +87,16 @@ def training_command(function: Any) -> Any:
     return data(data_options(command))
 
 
+def _reads_blocks(scheduler: str | None = None, learner: str | None = None, **_: Any) -> bool:
+    """Whether files are read in blocks, which only some options go with."""
+    if scheduler is None or learner is None:
+        return scheduler is not None
+    read_learner(learner)  # its errors name the option
+    from plurilabel.models.shared import reads_blocks
+
+    return reads_blocks(learner)
+
+
 def _data_given(ctx: click.Context, _: click.Parameter, data: tuple[str, ...]) -> tuple[str, ...]:
     # older versions of click ignore the default map for arguments with several values
     return data or tuple((ctx.default_map or {}).get("data", ()))
@@ -105,9 +115,14 @@ def _data_given(ctx: click.Context, _: click.Parameter, data: tuple[str, ...]) -
 )  # fmt: skip
 @click.option(
     "--scheduler", metavar="ADDRESS",
-    help="Read files in blocks and fit on a Dask cluster, such as tcp://host:8786, or on the "
-    "threads of this machine (threads). For ML-kNN and the other lazy learners. FILE may be "
-    "several .parquet or .csv files, one .txt (extreme classification) or one .zarr.",
+    help="Fit on a Dask cluster, such as tcp://host:8786, or on the threads of this machine "
+    "(threads). ML-kNN and the other lazy learners, the default here, read files in blocks: "
+    "several .parquet or .csv files, one .txt (extreme classification) or one .zarr. The labels "
+    "or members of other learners are spread over the workers, with all rows in memory.",
+)  # fmt: skip
+@click.option(
+    "--store", metavar="FOLDER",
+    help="Keep the parts that such a learner has finished, and go on from them if it was stopped.",
 )  # fmt: skip
 @click.option(
     "--exportable", is_flag=True,
@@ -115,8 +130,9 @@ def _data_given(ctx: click.Context, _: click.Parameter, data: tuple[str, ...]) -
 )  # fmt: skip
 @training_command
 def fit(
-    run: Run, learner: str | None, measure: str, scheduler: str | None, exportable: bool
-) -> None:
+    run: Run, learner: str | None, measure: str, scheduler: str | None, store: str | None,
+    exportable: bool,
+) -> None:  # fmt: skip
     """Train a model, evaluate it, and save it.
 
     FILE is a table with a column of tags or with label columns (.csv, .tsv, .parquet, .json,
@@ -139,7 +155,8 @@ def fit(
     measure = check_measure(measure)
     if learner is not None:
         read_learner(learner)  # its errors name the option
-    model = run.train(learner=learner, measure=measure, scheduler=scheduler, exportable=exportable)
+    about: Any = {"scheduler": scheduler, "store": store, "exportable": exportable}
+    model = run.train(learner=learner, measure=measure, **about)
     if "candidates" in model.notes:
         best = _shown(model.notes["best"])
         run.steps.say(f"Best of {len(model.notes['candidates'])} candidates: {best}")
@@ -232,7 +249,13 @@ class Run:
         names = ("threshold", "holdout", "refit", "quick", "time_limit", "random_state")
         self.training = {name: options.pop(name) for name in names}
         self.data: Any = list(data) if in_blocks or len(data) > 1 else data[0]
-        self.reading = _for_blocks(options) if in_blocks else reader_options(*data, **options)
+        if in_blocks:  # which rejects unsupported ones
+            lists = ("text", "features", "drop", "stop_words")
+            options |= {name: names_in(options[name]) for name in lists}
+            options["labels"] = label_option(options["labels"])
+            self.reading = {k: v for k, v in options.items() if v not in (None, False)}
+        else:
+            self.reading = reader_options(*data, **options)
         self.out, self.as_json = out, as_json
         self.steps = Steps(quiet=quiet, as_json=as_json)
 
@@ -300,11 +323,3 @@ class Run:
             except OSError:
                 continue
         ui.fail(f"{self.out} could not be written ({problem}), nor any other location")
-
-
-def _for_blocks(options: dict[str, Any]) -> dict[str, Any]:
-    """Options for reading blocks, which rejects unsupported ones."""
-    names = ("text", "features", "drop", "stop_words")
-    given = {**options, **{name: names_in(options[name]) for name in names}}
-    given["labels"] = label_option(options["labels"])
-    return {name: value for name, value in given.items() if value not in (None, False)}

@@ -34,6 +34,7 @@ COMMANDS = {
         "_serve:serve",
         "Serve a model over HTTP, with a page to view, explain and correct predictions.",
     ),
+    "label": ("_label:label", "Label rows on a page, from nothing to a model."),
     "demo": ("_demo:demo", "Compare learners on the bundled data."),
 }
 """Module, function and short help of each command, by name."""

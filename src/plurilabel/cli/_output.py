@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import json
-import math
 import os
 import re
 import shlex
@@ -64,11 +63,12 @@ _OPTIONS = {
     r"\bsoft=True": "--soft",
     r"\bscheduler='([^']*)'": r"--scheduler \1",
     r"^(labels|features|text|categorical|drop|group|time)(?= names? | must name )": r"--\1",
+    r"\bkeep(?= names a column | needs a table)": "--id",
     r"^words needs columns": "options for words need columns",
     r"^learner(?=:| must )": "--learner",
 }
 _COLUMNS = re.compile(r"\b(drop|text|categorical)=(\[['\"][^]]+\])")
-_ALONE = re.compile(r"\b([a-z]+(?:_[a-z]+)*)=(?=[\s;,.?]|$)")  # without a value
+_ALONE = re.compile(r"(?<!\()\b([a-z]+(?:_[a-z]+)*)=(?=[\s;,.?]|$)")  # without a value
 
 
 def in_words(error: Exception) -> str:
@@ -175,21 +175,11 @@ def echo(text: str = "", *, err: bool = False, nl: bool = True) -> None:
 
 def print_json(value: Any) -> None:
     """Print JSON; NaN becomes null."""
-    text = json.dumps(_plain(value), indent=2, ensure_ascii=False, allow_nan=False)
+    from plurilabel._core.records import plain
+
+    text = json.dumps(plain(value), indent=2, ensure_ascii=False, allow_nan=False)
     # escape control characters, which terminals would interpret
     click.echo(CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {str(key): _plain(cell) for key, cell in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(cell) for cell in value]
-    if hasattr(value, "tolist"):
-        return _plain(value.tolist())
-    if isinstance(value, Path):
-        return str(value)
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def arrow(measure: str) -> str:

@@ -24,10 +24,9 @@ class Steps:
     With ``as_json``, notes are printed on stderr. Events of the kinds ``without`` are ignored.
     """
 
-    def __init__(
-        self, *, quiet: bool = False, as_json: bool = False, without: Sequence[str] = ()
-    ) -> None:
-        self.quiet, self.as_json, self.without = quiet, as_json, without
+    def __init__(self, *, quiet: bool = False, as_json: bool = False) -> None:
+        self.quiet, self.as_json = quiet, as_json
+        self.without: Sequence[str] = ()
         self._bar: Any = None
         self._step = ExitStack()
 

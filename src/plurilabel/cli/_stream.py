@@ -10,15 +10,8 @@ from typing import TYPE_CHECKING, Any, cast
 import click
 
 from plurilabel._core.words import file_size, listed
+from plurilabel.cli import _data
 from plurilabel.cli import _output as ui
-from plurilabel.cli._data import (
-    check_names,
-    data_options,
-    find,
-    names_in,
-    table_labels,
-    word_features,
-)
 
 if TYPE_CHECKING:
     from plurilabel.streams import Stream, StreamResults
@@ -61,7 +54,7 @@ TO_RUN = ("window", "fading", "every", "delay", "max_rows", "checkpoint", "out",
 @click.option("--fresh", is_flag=True, help="Start again and replace the results.")
 @click.option("--report/--no-report", default=True, help="Write the report.")
 @click.option("--json", "as_json", is_flag=True, help="Print the results as JSON.")
-@data_options
+@_data.data_options
 @click.option("--format", "kind", type=click.Choice(["csv", "jsonl"]), help="Of standard input.")
 @click.option("--drift", metavar="KIND", help="Drift of a generated stream; sudden by default.")
 @click.option("--seed", type=click.IntRange(0), default=0, help="Seed of a generated stream.")
@@ -87,14 +80,14 @@ def stream(
     plurilabel stream mails.csv --labels topics --text subject,body --drop id
     """
     passed = {name: options.pop(name) for name in TO_RUN}
-    check_names(measures)
+    _data.check_names(measures)
     source = _source(data, passed["max_rows"], **options)
     from plurilabel.evaluation import write_stream_report
     from plurilabel.metrics.shared import check_measures
     from plurilabel.streams import make_stream_learners, prequential
 
     with ui.about_option("--measures"):
-        wanted = check_measures(names_in(measures))
+        wanted = check_measures(_data.names_in(measures))
     with ui.about_option("--learners"):
         chosen = make_stream_learners(learners)
     try:
@@ -110,7 +103,11 @@ def stream(
         raise ui.UsageError(f"--learners: {error}") from None
     if not as_json:
         _show(results)
-    ui.say(*_notes(source), as_json=as_json)
+    if names := getattr(source, "identifiers", []):
+        named, are = listed([repr(name) for name in names], 5), "is" if len(names) == 1 else "are"
+        leave = f"leave out with --drop {','.join(names)!r}"
+        ui.say(f"Note: {named} {are} like identifiers, different in each row; {leave}",
+               as_json=as_json)  # fmt: skip
     for name, why in results.errors.items():
         ui.echo(f"{name} failed at {why}", err=True)
     files = write_stream_report(results) if report else {}
@@ -140,19 +137,19 @@ def _source(
     from plurilabel import io, streams
 
     if data != "-" and io.file_format(data) not in ("csv", "tsv", "jsonl"):
-        return streams.DatasetStream(find(data, **reading))
+        return streams.DatasetStream(_data.find(data, **reading))
     return _table(data, kind, reading)
 
 
 def _table(data: str, kind: Any, reading: dict[str, Any]) -> Stream:
     from plurilabel import streams
 
-    columns = table_labels(data, reading["labels"])
+    columns = _data.table_labels(data, reading["labels"])
     for name in NEEDS_ALL_ROWS:
         if reading[name] is not None:
             option = "--" + name.replace("_", "-")
             raise ui.UsageError(f"{option} needs all rows at once, but {data} is read row by row")
-    given: dict[str, Any] = {n: names_in(reading[n]) for n in ("text", "features", "drop")}
+    given: dict[str, Any] = {n: _data.names_in(reading[n]) for n in ("text", "features", "drop")}
     given |= {name: reading[name] for name in ("tag_sep", "sep", "decimal", "day_first")}
     given = {name: value for name, value in given.items() if value is not None}
     return streams.TableStream(data, columns, words=_words(reading), format=kind, **given)
@@ -163,8 +160,8 @@ def _words(reading: dict[str, Any]) -> list[Any] | None:
     names = ("ngrams", "stop_words", "subwords")
     options = {name: reading[name] for name in names if reading[name]}
     if "stop_words" in options:
-        options["stop_words"] = names_in(options["stop_words"])
-    found = word_features(options)
+        options["stop_words"] = _data.names_in(options["stop_words"])
+    found = _data.word_features(options)
     if found is None:
         return None
     if reading["text"] is None:
@@ -172,17 +169,6 @@ def _words(reading: dict[str, Any]) -> list[Any] | None:
         raise ui.UsageError(f"{option} is for columns of text: name them with --text")
     several = [part for _, part in getattr(found, "transformer_list", [("", found)])]
     return [part.build_analyzer() for part in several]
-
-
-def _notes(source: Any) -> list[str]:
-    names = getattr(source, "identifiers", [])
-    if not names:
-        return []
-    named, are = listed([repr(name) for name in names], 5), "is" if len(names) == 1 else "are"
-    return [
-        f"Note: {named} {are} like identifiers, different in each row; leave out with "
-        f"--drop {','.join(names)!r}"
-    ]
 
 
 class _Progress:

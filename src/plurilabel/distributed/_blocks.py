@@ -195,16 +195,21 @@ def _blocks_of_collection(X: Any, rows: int | None, name: str) -> RowBlocks:
         )
         array = array.compute_chunk_sizes()
     cuts = _cuts(_matrix_shape(array, name), rows)
-    if len(array.chunks[1]) > 1:
-        array = array.rechunk({1: -1})
-    # optimized tasks of other collections could differ under the same names
-    chunks = array.to_delayed(optimize_graph=False).ravel().tolist()
-    ends = np.cumsum([0, *array.chunks[0]])
-    parts = [dask.delayed(_rows)(_pieces(chunks, ends, a, b)) for a, b in pairwise(cuts)]
+    chunks, sizes = chunks_of(array)
+    ends = np.cumsum([0, *sizes])
+    parts = [dask.delayed(_rows)(pieces_of(chunks, ends, a, b)) for a, b in pairwise(cuts)]
     return RowBlocks(parts, np.diff(cuts).tolist(), int(array.shape[1]))
 
 
-def _pieces(chunks: list[Any], ends: Any, a: int, b: int) -> list[tuple[Any, int, int]]:
+def chunks_of(array: Any) -> tuple[list[Any], list[int]]:
+    """Delayed chunks of whole rows, and their numbers of rows."""
+    array = array.rechunk({1: -1}) if len(array.chunks[1]) > 1 else array
+    # optimized tasks of other collections could differ under the same names
+    chunks = array.to_delayed(optimize_graph=False).ravel().tolist()
+    return chunks, [int(size) for size in array.chunks[0]]
+
+
+def pieces_of(chunks: list[Any], ends: Any, a: int, b: int) -> list[tuple[Any, int, int]]:
     """The chunks with rows a to b, and the row range of each."""
     first, last = np.searchsorted(ends, a, side="right") - 1, np.searchsorted(ends, b)
     return [

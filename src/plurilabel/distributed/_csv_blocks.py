@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from plurilabel.io import FileFormatError
-from plurilabel.io.shared import sniff, table_module
+from plurilabel.io.shared import Frame, sniff, table_module
 
-READ_AT_ONCE = 1 << 23
-_QUOTE, _NEWLINE, _RETURN = b'"\n\r'
+READ_AT_ONCE = 1 << 22
+_QUOTE, _NEWLINE = b'"\n'
 
 
 class CsvBlock(NamedTuple):
@@ -49,19 +49,43 @@ class CsvBlock(NamedTuple):
         except arrow.ArrowInvalid as error:  # names the row, from 1
             problem = f"the {self.n_rows} rows from here on cannot be read: {error}"
             raise FileFormatError(self.path, self.line, problem) from None
-        if len(table) != self.n_rows:
-            problem = f"expected {self.n_rows} rows from here on, got {len(table)}"
-            raise FileFormatError(self.path, self.line, problem)
+        self._check(table)
         return table.to_pandas()
 
+    def open(self, as_text: set[str], *_: Any) -> Frame:
+        """Read all columns as from a whole file: as text only where that is asked for."""
+        rows = sniff(self.path, self.sep).rows(self.start, self.stop, self.line)
+        table = rows.read(as_text)
+        self._check(table.frame)
+        return table
 
-def csv_blocks(path: str, rows: int) -> list[CsvBlock]:
-    """Split a CSV file into blocks of rows; line breaks in quotes do not end a row."""
-    source = sniff(path)
-    ends: list[tuple[int, int]] = []  # byte and next line, after the header and after each block
-    n, last = 0, (0, 0)
-    for n, last in enumerate(islice(_ends(path), int(source.has_sep_line), None)):
-        if n % rows == 0:
+    def _check(self, frame: Any) -> None:
+        if len(frame) != self.n_rows:
+            problem = f"expected {self.n_rows} rows from here on, got {len(frame)}; put cells "
+            raise FileFormatError(self.path, self.line, f"{problem}that contain quotes in quotes")
+
+
+def is_packed(path: str) -> bool:
+    """Whether a file is gzipped or in UTF-16, so that bytes in its middle say nothing."""
+    with open(path, "rb") as stream:
+        return stream.read(2) in (b"\xff\xfe", b"\xfe\xff", b"\x1f\x8b")
+
+
+def csv_blocks(path: str, rows: int, *, before: int = 0, sep: str | None = None) -> list[CsvBlock]:
+    """Split a CSV file into blocks of rows; line breaks in quotes do not end a row.
+
+    Blocks are counted from ``before`` rows ahead of the file, so that they go on over files.
+    """
+    if is_packed(path):
+        problem = "only UTF-8 text that is not gzipped can be read in blocks"
+        raise FileFormatError(path, None, problem)
+    source = sniff(path, sep)
+    # rows so far, byte and next line, after the header and after each block
+    ends: list[tuple[int, int, int]] = []
+    n, last = 0, (0, 0, 0)
+    for n, place in enumerate(islice(_ends(path, source.sep), int(source.has_sep_line), None)):
+        last = (n, *place)
+        if n == 0 or (n + before) % rows == 0:
             ends.append(last)
     if not ends:
         raise FileFormatError(path, None, "expected a first line with names, got an empty file")
@@ -69,33 +93,40 @@ def csv_blocks(path: str, rows: int) -> list[CsvBlock]:
         ends.append(last)
     columns = tuple(source.header())
     return [
-        CsvBlock(path, a, b, line, min(rows, n - i * rows), columns, source.sep)
-        for i, ((a, line), (b, _)) in enumerate(pairwise(ends))
+        CsvBlock(path, a, b, line, stop - start, columns, source.sep)
+        for (start, a, line), (stop, b, _) in pairwise(ends)
     ]
 
 
-def _ends(path: str) -> Iterator[tuple[int, int]]:
+def _ends(path: str, sep: str) -> Iterator[tuple[int, int]]:
     """The end of each nonblank record, and the line after it."""
-    begin, line, quotes, at, before = 0, 1, 0, 0, 0
+    line, quotes, at, before = 1, 0, 0, _NEWLINE
+    filled = 0  # bytes of the record so far that are not blank
+    blank = np.isin(np.arange(256), list(b" \t\r\n")) & (np.arange(256) != ord(sep))
+    # a quote inside a cell that does not begin with one does not quote
+    opening = np.isin(np.arange(256), list(b' \r\n"\xbf' + sep.encode()))
     with open(path, "rb") as stream:
         while text := stream.read(READ_AT_ONCE):
-            if at == 0 and text[:2] in (b"\xff\xfe", b"\xfe\xff", b"\x1f\x8b"):
-                problem = "only UTF-8 text that is not gzipped can be read in blocks"
-                raise FileFormatError(path, None, problem)
             code = np.frombuffer(text, dtype=np.uint8)
-            inside = (quotes + np.cumsum(code == _QUOTE)) & 1
+            is_quote = code == _QUOTE
+            inside = (quotes + np.cumsum(is_quote, dtype=np.uint8)) & 1
+            opened = np.flatnonzero(is_quote & (inside == 1))
+            last = np.where(opened > 0, code[opened - 1], before)
+            if not opening[last].all():
+                problem = "cells that contain quotes must be in quotes to be read in blocks"
+                raise FileFormatError(path, None, problem)
             breaks = np.flatnonzero(code == _NEWLINE)
             outside = np.flatnonzero(inside[breaks] == 0)
-            for end, lines in zip((at + breaks[outside] + 1).tolist(), outside.tolist()):
-                # a blank line is a line break, and perhaps a carriage return before it
-                i = end - 2 - at
-                blank = end - begin == 2 and (code[i] if i >= 0 else before) == _RETURN
-                if end - begin > 1 and not blank:
+            ends = breaks[outside] + 1
+            so_far = np.cumsum(~blank[code], dtype=np.int32)
+            solid = np.diff(so_far[ends - 1], prepend=-filled)
+            for end, lines, n in zip((at + ends).tolist(), outside.tolist(), solid.tolist()):
+                if n:
                     yield end, line + lines + 1
-                begin = end
+            filled = int(so_far[-1]) - (int(so_far[ends[-1] - 1]) if len(ends) else -filled)
             line, quotes, at = line + len(breaks), int(inside[-1]), at + len(text)
             before = int(code[-1])
     if quotes:
         raise FileFormatError(path, None, "a quoted cell has no end")
-    if begin < at:  # the last line need not have an end
+    if filled:  # the last line need not have an end
         yield at, line + 1

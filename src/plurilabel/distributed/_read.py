@@ -20,7 +20,15 @@ from plurilabel._core.words import first_repeated, listed
 from plurilabel.distributed._blocks import MOST_ROWS, array_of, import_dask
 from plurilabel.distributed._csv_blocks import CsvBlock, csv_blocks
 from plurilabel.io import FileFormatError, TableEncoder, file_format
-from plurilabel.io.shared import MISSING, CellError, table_module, tag_column, xmc_blocks
+from plurilabel.io.shared import (
+    MISSING,
+    CellError,
+    check_same_columns,
+    parquet_errors,
+    table_module,
+    tag_column,
+    xmc_blocks,
+)
 
 FORMATS = {"parquet": ".parquet", "csv": ".csv", "xmc": ".txt", "zarr": ".zarr"}
 LOOKED_AT = 1000  # rows of a CSV file, to detect columns of numbers
@@ -200,34 +208,23 @@ def _parquet(files: list[str], rows: int) -> _Table:
 
 def _parquet_footer(path: str) -> tuple[dict[str, bool], list[int]]:
     """Whether each column has numbers, and the sizes of the row groups."""
-    arrow, parquet = table_module("pyarrow"), table_module("pyarrow.parquet")
-    tests = arrow.types.is_integer, arrow.types.is_floating, arrow.types.is_boolean
-    try:
-        with parquet.ParquetFile(path) as file:
-            schema, about = file.schema_arrow, file.metadata
+    types = table_module("pyarrow").types
+    tests = types.is_integer, types.is_floating, types.is_boolean
+    with parquet_errors(path), table_module("pyarrow.parquet").ParquetFile(path) as file:
+        schema, about = file.schema_arrow, file.metadata
         columns = {field.name: any(test(field.type) for test in tests) for field in schema}
-    except (OSError, arrow.ArrowException, UnicodeError) as error:
-        raise FileFormatError(path, None, f"not a Parquet file: {error}") from None
     return columns, [about.row_group(i).num_rows for i in range(about.num_row_groups)]
 
 
 def _load_groups(path: str, groups: list[int], names: list[str]) -> Any:
-    parquet = table_module("pyarrow.parquet")
-    try:
-        with parquet.ParquetFile(path) as file:
-            return file.read_row_groups(groups, columns=names).to_pandas()
-    except Exception as error:  # damaged files lead pyarrow and pandas to all kinds of them
-        words = " ".join(str(error).split())[:200]
-        raise FileFormatError(path, None, f"expected a Parquet file: {words}") from None
+    with parquet_errors(path), table_module("pyarrow.parquet").ParquetFile(path) as file:
+        return file.read_row_groups(groups, columns=names).to_pandas()
 
 
 def _csv(files: list[str], rows: int) -> _Table:
     load = import_dask("read").delayed(CsvBlock.read)
     found = [block for path in files for block in csv_blocks(path, rows)]
-    for block in found:
-        if other := sorted(set(block.columns) ^ set(found[0].columns)):
-            problem = f"{block.path} must have the columns of {found[0].path}"
-            raise ValueError(f"{problem}; {other[0]!r} is in one of them only")
+    check_same_columns({block.path: block.columns for block in found})
     is_number = {}
     if found:
         first = found[0].read(list(found[0].columns)).iloc[:LOOKED_AT]

@@ -1,10 +1,13 @@
 """Parts of learning on Dask that models use."""
 
 from plurilabel.distributed._blocks import RowBlocks, blocks_of, import_dask
+from plurilabel.distributed._cluster import connected, in_order
 from plurilabel.distributed._csv_blocks import CsvBlock, csv_blocks
 from plurilabel.distributed._read import tag_matrix
 from plurilabel.distributed._split import label_counts
+from plurilabel.distributed._table_blocks import TableBlock, table_blocks, with_types
 
 __all__ = [
-    "CsvBlock", "RowBlocks", "blocks_of", "csv_blocks", "import_dask", "label_counts", "tag_matrix"
+    "CsvBlock", "RowBlocks", "TableBlock", "blocks_of", "connected", "csv_blocks", "import_dask",
+    "in_order", "label_counts", "table_blocks", "tag_matrix", "with_types",
 ]  # fmt: skip

@@ -31,6 +31,7 @@ _OTHERS = {
     "IterativeStratifiedShuffleSplit RepeatedIterativeStratifiedKFold",
     "plurilabel.neighbors": "Formula",
     "plurilabel.streams": "ADWIN CountingWindow SelfAdjusting Watched",
+    "plurilabel.text": "PackedWords",
     "scipy.sparse._csc": "csc_array csc_matrix",
     "scipy.sparse._csr": "csr_array csr_matrix",
     "sklearn._loss.link": "Interval LogitLink MultinomialLogit",

@@ -24,14 +24,6 @@ Section = tuple[str, list[str], list[list[str]]]  # title, head and rows of a ta
 def model_card(model: Model) -> str:
     """Describe a model in Markdown: data, learner, measures on held-out rows, versions.
 
-    Parameters
-    ----------
-    model : Model
-
-    Returns
-    -------
-    str
-
     Examples
     --------
     >>> from plurilabel import datasets
@@ -51,23 +43,15 @@ def model_card(model: Model) -> str:
     parts = ["# Model card"]
     for title, head, rows in _sections(model):
         lines = [head, ["---"] * len(head), *rows]
-        table = "\n".join("| " + " | ".join(map(_escaped, line)) + " |" for line in lines)
-        parts += [f"## {title}", table]
+        cells = ([cell.replace("|", "\\|") for cell in line] for line in lines)
+        parts += [f"## {title}", "\n".join("| " + " | ".join(line) + " |" for line in cells)]
     return "\n\n".join(parts)
 
 
 def write_model_card(model: Model, path: str | os.PathLike[str]) -> Path:
     """Write the card of a model as Markdown, or as HTML if the name ends in ``.html``.
 
-    Parameters
-    ----------
-    model : Model
-    path : path
-        Folders are created if needed.
-
-    Returns
-    -------
-    Path
+    Folders are created if needed.
     """
     path = Path(path)
     if path.suffix in (".html", ".htm"):
@@ -88,10 +72,6 @@ def write_model_card(model: Model, path: str | os.PathLike[str]) -> Path:
     with write_atomic(path) as stream:
         stream.write(text.encode())
     return path
-
-
-def _escaped(text: str) -> str:
-    return text.replace("|", "\\|")
 
 
 def _sections(model: Model) -> Iterator[Section]:

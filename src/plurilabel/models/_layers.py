@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from typing import Any
 
@@ -41,14 +41,7 @@ def around(estimator: Any, learner: Any) -> Any:
     """Shallow copies of an estimator and its layers, with another learner."""
     if not isinstance(estimator, AROUND):
         return learner
-    same = copy(estimator)
-    if isinstance(same, Pipeline):
-        (*before, (name, last)) = same.steps
-        same.steps = [*before, (name, around(last, learner))]
-    else:
-        name = "estimator_" if hasattr(same, "estimator_") else "best_estimator_"
-        setattr(same, name, around(getattr(same, name), learner))
-    return same
+    return _changed(copy(estimator), lambda inner: around(inner, learner))
 
 
 def renamed(estimator: Any, names: Sequence[str]) -> Any:
@@ -56,10 +49,17 @@ def renamed(estimator: Any, names: Sequence[str]) -> Any:
     same = copy(estimator)
     if len(getattr(same, "label_names_", ())) == len(names):
         same.label_names_ = np.array(list(names), dtype=object)
+    if isinstance(same, Pipeline) or inside(same) is not None:
+        return _changed(same, lambda inner: renamed(inner, names))
+    return same
+
+
+def _changed(same: Any, change: Callable[[Any], Any]) -> Any:
+    """Replace the layer inside a pipeline, search or wrapper."""
     if isinstance(same, Pipeline):
         (*before, (name, last)) = same.steps
-        same.steps = [*before, (name, renamed(last, names))]
-    elif (inner := inside(same)) is not None:
+        same.steps = [*before, (name, change(last))]
+    else:
         name = "estimator_" if hasattr(same, "estimator_") else "best_estimator_"
-        setattr(same, name, renamed(inner, names))
+        setattr(same, name, change(getattr(same, name)))
     return same

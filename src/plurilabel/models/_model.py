@@ -24,6 +24,7 @@ from plurilabel._core.data.dataset import Dataset
 from plurilabel._core.explanation.contributions import Contributions, Explanations
 from plurilabel._core.explanation.explain import explain
 from plurilabel._core.html import html_table
+from plurilabel._core.scores import scores_or_none
 from plurilabel._core.words import counted, shortened
 from plurilabel.evaluation import write_model_report
 from plurilabel.io import TableEncoder
@@ -31,7 +32,7 @@ from plurilabel.models._layers import AROUND, around, inside, layers, renamed
 from plurilabel.models._model_rows import ModelRows, read_rows, row_texts, rows_digest, share_seen
 from plurilabel.thresholds import ThresholdStrategy, never_empty
 
-_SCORES_AT_ONCE = 5_000_000  # rows times labels
+_CELLS_AT_ONCE, _ROWS_AT_ONCE = 5_000_000, 10_000  # rows times labels or features, and rows
 
 
 def _if_scores_by(method: str) -> Any:
@@ -129,10 +130,6 @@ class Model:
         feature_names : sequence of str, default=None
             By default the columns seen in ``fit``, or ``x0, x1, ...``; none for a pipeline that
             begins with a vectorizer and takes texts.
-
-        Returns
-        -------
-        Model
         """
         check_is_fitted(estimator)
         estimator = getattr(estimator, "best_estimator_", estimator)
@@ -338,8 +335,20 @@ class Model:
         n = X.shape[0] if hasattr(X, "shape") else len(X)
         if n == 0:
             raise ValueError("there must be at least one row, got none")
-        for rows in row_blocks(n, len(self.label_names), _SCORES_AT_ONCE):
+        for rows in row_blocks(n, 1, self.rows_at_once):
             yield safe_indexing(X, rows)
+
+    @property
+    def rows_at_once(self) -> int:
+        """Number of rows that are predicted together.
+
+        Sums may be rounded differently in a block of another size. All answers therefore come
+        from blocks of this size, whether rows are in memory, in files or on a cluster.
+        """
+        by_labels = _CELLS_AT_ONCE // max(len(self.label_names), 1)
+        # features may be sparse: many of them do not make blocks tiny
+        by_features = max(1000, _CELLS_AT_ONCE // max(len(self.feature_names), 1))
+        return max(1, min(_ROWS_AT_ONCE, by_labels, by_features))
 
     def evaluate(
         self,
@@ -462,10 +471,3 @@ class Model:
     def with_learner(self, learner: Any) -> Self:
         """A copy of the model with another fitted learner."""
         return replace(self, estimator=around(self.estimator, learner))
-
-
-def scores_or_none(estimator: Any, X: Any, q: int) -> Any:
-    """Scores (n, q), or None if the estimator has none."""
-    if not (hasattr(estimator, "predict_proba") or hasattr(estimator, "decision_function")):
-        return None
-    return metrics.label_scores(estimator, X, n_labels=q)

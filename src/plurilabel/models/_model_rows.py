@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -30,7 +31,46 @@ from plurilabel.io.shared import (
 if TYPE_CHECKING:
     from plurilabel.models._model import Model
 
+SHOWN = 5  # rows in a remark
 MOST_MARKS = 500  # hashes of training rows that a model keeps
+
+
+class Strange(NamedTuple):
+    """What a model has not seen in training, among some rows."""
+
+    categories: Mapping[str, Sequence[str]] = MappingProxyType({})  # values by column
+    silent: tuple[int, ...] = ()  # the first rows without a known word
+    n_silent: int = 0
+    labels: Sequence[str] = ()
+
+    def and_then(self, other: Strange, start: int) -> Strange:
+        """The same of these rows and of others, the first of which has the number ``start``."""
+        values: dict[str, Sequence[str]] = dict(self.categories)
+        for column, more in other.categories.items():
+            values[column] = list(dict.fromkeys([*values.get(column, ()), *more]))
+        silent = (*self.silent, *(start + row for row in other.silent))[:SHOWN]
+        labels = list(dict.fromkeys([*self.labels, *other.labels]))
+        return Strange(values, silent, self.n_silent + other.n_silent, labels)
+
+    def remarks(self, kinds: Mapping[str, str]) -> list[str]:
+        """The same for the user, given the kinds of the columns."""
+        found = [
+            f"column {column!r} has values that were not seen in training and are encoded as "
+            f"zeros: {_quoted(values)}"
+            for column, values in self.categories.items()
+        ]
+        if n := self.n_silent:
+            columns = [name for name, kind in kinds.items() if kind == "text"]
+            which = ", ".join(f"{place:,}" for place in self.silent) + ", ..." * (n > SHOWN)
+            has = "has" if n == 1 else "have"
+            alone = len(columns) == len(kinds)
+            then = "the model cannot predict them" if alone else ""
+            then = then or "predictions use only the other columns"
+            what = f"{counted(n, 'row')} ({which}) {has} no known word"
+            found.append(f"{what} in {_quoted(columns)}: {then}")
+        if self.labels:
+            found.append(f"labels unknown to the model are ignored: {_quoted(self.labels)}")
+        return found
 
 
 class ModelRows(NamedTuple):
@@ -50,6 +90,8 @@ class ModelRows(NamedTuple):
         Rows of the published test part of a standard dataset.
     unknown : ndarray of bool of shape (n,), or None
         For a model with only columns of text: rows without a known word, which it cannot predict.
+    strange : Strange
+        What the remarks are made of, for rows that are read in blocks.
     """
 
     X: Any
@@ -58,6 +100,7 @@ class ModelRows(NamedTuple):
     remarks: list[str]
     test: Any = None
     unknown: NDArray[np.bool_] | None = None
+    strange: Strange = Strange()
 
 
 def read_rows(
@@ -78,35 +121,36 @@ def read_rows(
     elif embeddings is not None:
         raise ValueError("embeddings can only be given for the rows of a table")
     else:
-        X = _features(model, data, by_position) if model.encoder is None else _typed(data, kinds)
+        if model.encoder is None:
+            X = _features(model, data, by_position)
+        else:
+            pandas = table_module("pandas")
+            frame = pandas.DataFrame(dense(data.X), columns=list(data.feature_names))
+            X = io.read_further(frame, kinds).X
         rows, names = ModelRows(X, data.Y, None, [], data.test), tuple(data.label_names)
     rows = _as_in_training(model, rows, kinds)
-    if not with_labels:
-        return rows._replace(Y=None)
-    Y, strange = _labels(model, rows.Y, names, by_position)
-    if strange:
-        rows.remarks.append(f"labels unknown to the model are ignored: {_quoted(strange)}")
-    return rows._replace(Y=Y)
+    Y, labels = _labels(model, rows.Y, names, by_position) if with_labels else (None, [])
+    strange = rows.strange._replace(labels=labels)
+    return rows._replace(Y=Y, strange=strange, remarks=strange.remarks(kinds))
 
 
 def _as_in_training(model: Model, rows: ModelRows, kinds: dict[str, str]) -> ModelRows:
-    """Make features dense or sparse as in training; for a table, add remarks on new values."""
+    """Make features dense or sparse as in training; for a table, look for new values."""
     if model.encoder is None:
         X = sparse.csr_array(rows.X) if model.sparse_features else dense(rows.X)
         return rows._replace(X=_array(X, len(model.feature_names), _names_in(model)))
-    unknown, remarks = _unknown_words(model.encoder, rows.X, kinds)
-    unseen = [
-        f"column {column!r} has values that were not seen in training and are encoded as "
-        f"zeros: {_quoted(values)}"
-        for column, values in unseen_categories(model.encoder, rows.X).items()
-    ]
-    return rows._replace(remarks=[*unseen, *remarks], unknown=unknown)
+    silent = without_known_words(model.encoder, rows.X)
+    places = np.flatnonzero([] if silent is None else silent)
+    first = tuple(places[:SHOWN].tolist())
+    strange = Strange(unseen_categories(model.encoder, rows.X), first, len(places))
+    alone = silent is not None and set(kinds.values()) == {"text"}
+    return rows._replace(unknown=silent if alone else None, strange=strange)
 
 
 def _as_given(model: Model, source: Any) -> ModelRows | None:
     """Rows in memory that need no conversion; None for other sources."""
     has_names = hasattr(source, "columns")
-    is_read = isinstance(source, str | os.PathLike | Dataset)
+    is_read = isinstance(source, str | os.PathLike | Dataset) or hasattr(source, "open_table")
     if not len(model.feature_names):  # texts, or other input of the first step
         if has_names or is_read:
             raise ValueError("the model takes a column of texts, not a table: pass frame[column]")
@@ -118,12 +162,8 @@ def _as_given(model: Model, source: Any) -> ModelRows | None:
     if not has_names:
         return ModelRows(_array(source, len(model.feature_names), names), None, None, [])
     # the model of a table types columns as in training; a user's own frame is used as in fit
-    as_in_fit = names and model.labels is None and model.encoder is None
-    return _frame(source, names) if as_in_fit else None
-
-
-def _frame(source: Any, names: list[str]) -> ModelRows:
-    """Select the model's columns of a user's data frame."""
+    if not names or model.labels is not None or model.encoder is not None:
+        return None
     source = source if hasattr(source, "iloc") else source.to_pandas()
     if missing := [name for name in names if name not in set(source.columns)]:
         raise ValueError(f"missing columns: {_quoted(missing)} ({len(missing)} of {len(names)})")
@@ -172,12 +212,6 @@ def _dataset(model: Model, source: Any) -> tuple[Dataset | None, bool]:
         return None, False
     data = format.further(source, len(model.feature_names), list(model.label_names))
     return data, not format.has_names
-
-
-def _typed(data: Dataset, kinds: dict[str, str]) -> Any:
-    """Rows of a dataset for a table model."""
-    frame = table_module("pandas").DataFrame(dense(data.X), columns=list(data.feature_names))
-    return io.read_further(frame, kinds).X
 
 
 def _features(model: Model, data: Dataset, by_position: bool) -> Matrix:
@@ -243,25 +277,6 @@ def row_texts(X: Any, texts: Any) -> list[str] | None:
         )
         for row in X[names].itertuples(index=False)
     ]
-
-
-def _unknown_words(
-    encoder: io.TableEncoder, X: Any, kinds: dict[str, str]
-) -> tuple[NDArray[np.bool_] | None, list[str]]:
-    """Rows without a known word, for a model with only text; and a remark about them."""
-    rows = without_known_words(encoder, X)
-    if rows is None:
-        return None, []
-    columns = [name for name, kind in kinds.items() if kind == "text"]
-    alone = len(columns) == len(kinds)
-    places = np.flatnonzero(rows)
-    if not len(places):
-        return (rows if alone else None), []
-    which = ", ".join(f"{place:,}" for place in places[:5]) + ", ..." * (len(places) > 5)
-    what = f"{counted(len(places), 'row')} ({which}) {'has' if len(places) == 1 else 'have'}"
-    then = "predictions use only the other columns"
-    then = "the model cannot predict them" if alone else then
-    return (rows if alone else None), [f"{what} no known word in {_quoted(columns)}: {then}"]
 
 
 def _quoted(names: Sequence[str]) -> str:

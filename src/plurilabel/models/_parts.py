@@ -36,10 +36,6 @@ def save_parts(learner: DaskLazyClassifier, folder: str | os.PathLike[str]) -> N
     folder : str or path
         Created if necessary; it must not contain a learner.
 
-    See Also
-    --------
-    load_parts : Load the learner.
-
     Examples
     --------
     >>> import tempfile

@@ -109,7 +109,10 @@ def _are_below(values: Any, limit: int) -> bool:
 def _words_are_sound(part: Any) -> bool:
     """Whether words, names or labels are mapped to the columns of a matrix."""
     places = (vars(part).get(name) or {} for name in ("vocabulary_", "_cached_dict"))
-    return all(set(each.values()) == set(range(len(each))) for each in places)
+    idf = getattr(vars(part).get("_tfidf"), "idf_", None)  # one weight for each word
+    return (idf is None or len(idf) == len(part.vocabulary_)) and all(
+        set(each.values()) == set(range(len(each))) for each in places
+    )
 
 
 def _one_hot_is_sound(encoder: Any) -> bool:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from time import monotonic
@@ -20,30 +21,20 @@ from plurilabel._core.blocks import has_missing
 from plurilabel._core.compat import safe_indexing
 from plurilabel._core.data.dataset import Dataset
 from plurilabel._core.names import refuse_one_label
+from plurilabel._core.scores import scores_or_none
 from plurilabel._core.unknown import UnknownLabels, known_part
 from plurilabel._core.words import counted
+from plurilabel.distributed import spread
 from plurilabel.evaluation import write_model_report
 from plurilabel.io.shared import imputer, is_dense, kinds_text, uncentred
 from plurilabel.learners import learner_text, make_learner, set_seeds
 from plurilabel.learners.extreme import OneVsAllLinear
 from plurilabel.learners.shared import wrapped
 from plurilabel.model_selection.shared import held_out_rows
-from plurilabel.models._model import Model, scores_or_none
+from plurilabel.models import _train_data
+from plurilabel.models._model import Model
 from plurilabel.models._model_rows import row_marks, row_texts, rows_digest
-from plurilabel.models._train_data import (
-    FEWEST_HELD_OUT,
-    are_names,
-    are_paths,
-    check_report,
-    column_notes,
-    dense_if_small,
-    guessed,
-    is_large_file,
-    label_notes,
-    read_data,
-    text_columns,
-)
-from plurilabel.models._train_events import Progress, Reporting
+from plurilabel.models._train_events import Progress, TrainingEvent
 from plurilabel.models._train_search import fitted, search_best
 from plurilabel.models.onnx import not_exportable
 from plurilabel.thresholds import get_strategy
@@ -70,6 +61,7 @@ def train(
     time_limit: float | None = None,
     random_state: int = 0,
     scheduler: str | None = None,
+    store: str | os.PathLike[str] | None = None,
     exportable: bool = False,
     progress: Progress | None = None,
     group: Any = None,
@@ -121,8 +113,12 @@ def train(
     random_state : int, default=0
         Seed of splits and learners.
     scheduler : str, default=None
-        Read files in blocks and fit on Dask: the address of a cluster, or "threads". For
-        :class:`~plurilabel.MLkNN` and the other lazy learners.
+        Fit on Dask: the address of a cluster, or "threads". :class:`~plurilabel.MLkNN` and the
+        other lazy learners, the default here, read files in blocks. Others are trained in
+        :func:`plurilabel.distributed.spread`, with all rows in memory.
+    store : path, default=None
+        Folder for the parts that such a learner has finished, from which training goes on if it
+        was stopped: see :func:`plurilabel.distributed.spread`.
     exportable : bool, default=False
         Whether to choose only among learners that :func:`to_onnx` can export. A ``learner``,
         ``words`` or ``threshold`` that it cannot export is an error.
@@ -147,10 +143,6 @@ def train(
         ``model.notes["held_out"]["measures"]`` has the measures on the held-out rows, and
         ``model.notes["guessing"]`` those of predicting the same labels for every row.
 
-    See Also
-    --------
-    save_model : Save the model to a file.
-
     Examples
     --------
     >>> import numpy as np
@@ -169,7 +161,7 @@ def train(
     """
     metrics.get_scorer(measure)  # fail before any work is done
     if report is not None:
-        check_report(report, holdout)
+        _train_data.check_report(report, holdout)
     if exportable:
         strategy = None if threshold in (None, "none") else get_strategy(threshold)
         given = make_learner(learner) if isinstance(learner, str) else learner
@@ -178,9 +170,17 @@ def train(
                 raise ValueError(why)
     kind: Any = Training
     given_kinds, rows, blocks = {"text": text, "categorical": categorical}, (group, time), None
-    if scheduler is not None:
-        from plurilabel.models._train_blocks import BlockTraining as kind
-    elif report is None and is_large_file(data):
+    around: Any = nullcontext()
+    if scheduler is not None or store is not None:
+        from plurilabel.models._train_blocks import BlockTraining, reads_blocks
+
+        if scheduler is not None and reads_blocks(learner):
+            kind = BlockTraining
+        if store is not None and kind is BlockTraining:
+            raise ValueError("store= is not supported with learners that read files in blocks")
+        if kind is Training:
+            around = spread(scheduler or "threads", store=store)
+    elif report is None and _train_data.is_large_file(data):
         from plurilabel.models._train_texts import TextTraining, text_blocks
 
         blocks = text_blocks(data, labels, {**given_kinds, **reading}, words, rows)
@@ -202,11 +202,12 @@ def train(
         rows=rows,
         reading=reading,
     )
-    return training.run(data, labels, learner, measure)
+    with around:
+        return training.run(data, labels, learner, measure)
 
 
 @dataclass(eq=False)
-class Training(Reporting):
+class Training:
     """A run of :func:`train`: ``data`` is the dataset, ``X`` and ``Y`` are the training rows."""
 
     progress: Progress
@@ -241,6 +242,32 @@ class Training(Reporting):
     def strategy(self) -> str | None:
         """The threshold strategy; None for the learner's own or the automatic choice."""
         return None if self.threshold == "none" else self.threshold
+
+    # progress and time ------------------------------------------------------------------------
+
+    def tell(
+        self, kind: Any, text: str, seconds: float | None = None, done: int = 0, total: int = 0
+    ) -> None:
+        self.progress(TrainingEvent(kind, text, seconds, done, total))
+
+    @contextmanager
+    def step(self, text: str, *, seconds: float | None = None) -> Iterator[None]:
+        """Report the start and end of a step, with its expected duration."""
+        self.tell("step", text, seconds)
+        try:
+            yield
+        finally:
+            self.tell("end", text)
+
+    def tick(self, done: int, total: int, text: str, seconds: float) -> None:
+        """Report the next part of a step, and the seconds since its start."""
+        self.tell("part", text, seconds, done, total)
+
+    def left(self, share: float = 1.0) -> float | None:
+        """Seconds until a share of the time limit is used up; None without a limit."""
+        if self.time_limit is None:
+            return None
+        return share * self.time_limit - (monotonic() - self.started)
 
     def run(self, data: Any, labels: Any, learner: Any, measure: str) -> Model:
         """Read, split, prepare, fit, evaluate and refit."""
@@ -282,10 +309,12 @@ class Training(Reporting):
     def read(self, data: Any, labels: Any) -> None:
         """Read the data and describe them."""
         what = data if isinstance(data, str | os.PathLike) else "data"
-        what = counted(len(data), "file") if are_paths(data) else what
+        what = counted(len(data), "file") if _train_data.are_paths(data) else what
         with self.step(f"Reading {what}"):
-            self.data = data = read_data(data, labels, self.given_kinds, self.reading, self.rows)
-        self.texts = text_columns(data)
+            self.data = data = _train_data.read_data(
+                data, labels, self.given_kinds, self.reading, self.rows
+            )
+        self.texts = _train_data.text_columns(data)
         if self.words is not None and not self.texts:
             raise ValueError("words needs columns of text, got none; name them with text=[...]")
         if data.has_bags:
@@ -293,7 +322,7 @@ class Training(Reporting):
                 f"{data.name or 'data'} has bags of instances: see plurilabel.bags for learners"
             )
         self.is_table, self.is_sparse = hasattr(data.X, "iloc"), sparse.issparse(data.X)
-        if self.is_table and are_names(labels):
+        if self.is_table and _train_data.are_names(labels):
             self.columns = labels if isinstance(labels, str) else list(labels)
         n, q = data.Y.shape
         self.tell(
@@ -301,7 +330,10 @@ class Training(Reporting):
             f"{data.name or 'data'}: {counted(n, 'row')}, {self._features()}, "
             f"{counted(q, 'label')}, {known_part(data.Y)[0].sum() / n:.2f} per row",
         )
-        for note in [*label_notes(data, self.columns), *column_notes(data, data.X)]:
+        for note in [
+            *_train_data.label_notes(data, self.columns),
+            *_train_data.column_notes(data, data.X),
+        ]:
             self.tell("note", f"Note: {note}")
 
     def _features(self) -> str:
@@ -338,7 +370,7 @@ class Training(Reporting):
             kind = "whole groups" if data.groups is not None else "chosen at random"
             kind = "the last ones" if data.ordered else kind
             self.how = f"{counted(len(self.test), 'row')} ({share:.0%}, {kind})"
-        self.X, self.Y = safe_indexing(data.X, train), dense_if_small(data.Y[train])
+        self.X, self.Y = safe_indexing(data.X, train), _train_data.dense_if_small(data.Y[train])
         self.groups = None if data.groups is None else data.groups[train]
         if self.report is not None and self.test is None:
             self.tell("note", f"Note: no report is written: {self.how}")
@@ -350,7 +382,7 @@ class Training(Reporting):
     def share(self, n: int) -> float:
         """Share of n rows to hold out."""
         share = 0.2 if self.holdout is None else self.holdout
-        if share > 0 and n < FEWEST_HELD_OUT:
+        if share > 0 and n < _train_data.FEWEST_HELD_OUT:
             self.how = f"no rows held out, since there are only {n}"
             return 0.0
         return share
@@ -454,7 +486,7 @@ class Training(Reporting):
             write_model_report(
                 self.report, Y, scores, labels, label_names=names, rows=self.test, **about
             )
-        self.guessing = guessed(self.Y, Y)
+        self.guessing = _train_data.guessed(self.Y, Y)
 
     def _fit_again(self, seconds: float) -> None:
         """Refit on all rows if there is time; automatic choices are kept."""
@@ -464,7 +496,7 @@ class Training(Reporting):
             self.tell("note", "Not refitted on all rows: not enough time left")
         if not self.refit:
             return
-        X, Y = self.data.X, dense_if_small(self.data.Y)
+        X, Y = self.data.X, _train_data.dense_if_small(self.data.Y)
         with self.step(f"Refitting on all {counted(Y.shape[0], 'row')}", seconds=seconds):
             try:
                 self._refit(X, Y)

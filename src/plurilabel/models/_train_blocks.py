@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -18,7 +16,7 @@ from plurilabel._core.limits import check_size
 from plurilabel._core.records import digest_of
 from plurilabel._core.words import counted
 from plurilabel.distributed import DaskLazyClassifier, evaluate, read, stratified_split
-from plurilabel.distributed.shared import blocks_of, import_dask, label_counts
+from plurilabel.distributed.shared import blocks_of, connected, import_dask, label_counts
 from plurilabel.io.shared import imputer, is_table, table_module, typed_frame
 from plurilabel.learners import learner_text, make_learner
 from plurilabel.learners.lazy import MLkNN
@@ -26,8 +24,7 @@ from plurilabel.models._model import Model
 from plurilabel.models._train import NOT_CENTERED, Training
 from plurilabel.models._train_data import column_notes, most_frequent
 
-THREADS, SCALED = "threads", "ML-kNN on scaled features"
-PATIENCE = 10  # seconds to wait for a scheduler
+SCALED = "ML-kNN on scaled features"
 READING = ("features", "drop", "tag_sep")  # supported options for reading
 
 
@@ -38,7 +35,7 @@ class BlockTraining(Training):
         """Read, split, fit, evaluate and refit, and gather the model."""
         self._refuse_others()
         given = make_learner(learner) if isinstance(learner, str) else learner
-        with _connected(str(self.scheduler)):
+        with connected(str(self.scheduler)):
             self.read(data, labels)
             if given is None:
                 given, learner = MLkNN(10, metric="cosine"), "ML-kNN, cosine"
@@ -193,37 +190,19 @@ def _transformed(block: Any, steps: list[Any], names: list[str] | None) -> Any:
     return block
 
 
-@contextmanager
-def _connected(scheduler: str) -> Iterator[None]:
-    """Compute on a cluster, or on the threads of this process."""
-    dask = import_dask("scheduler=")
-    if scheduler == THREADS:
-        with dask.config.set(scheduler=scheduler):
-            yield
-        return
-    from distributed import Client
-
-    try:
-        client = Client(scheduler, timeout=PATIENCE)
-    except (OSError, ValueError) as error:
-        raise ValueError(f"scheduler={scheduler!r} does not respond: {error}") from None
-    with client:
-        yield
+def reads_blocks(learner: Any) -> bool:
+    """Whether a learner, None for the default, is fitted to blocks of files on Dask."""
+    given = make_learner(learner) if isinstance(learner, str) else learner
+    return given is None or hasattr(_taken_apart(given)[1], "n_neighbors")
 
 
 def _taken_apart(learner: Any) -> tuple[bool, Any]:
     """Split a pipeline: whether features are scaled, and the lazy learner."""
-    scale = False
     if isinstance(learner, Pipeline) and len(learner) == 2 and type(learner[0]) is StandardScaler:
         scaler, last = learner
         if scaler.with_mean and scaler.with_std:
-            scale, learner = True, last
-    if isinstance(learner, Pipeline) or not hasattr(learner, "n_neighbors"):
-        raise ValueError(
-            "learner must be a lazy learner such as MLkNN(n_neighbors=7), or one after "
-            "StandardScaler, with scheduler="
-        )
-    return scale, learner
+            return True, last
+    return False, learner
 
 
 def _guessed(Y: Any, Y_test: Any) -> Any:

@@ -40,11 +40,6 @@ def save_model(model: Model | Any, path: str | os.PathLike[str], **options: Any)
         Options of ``mlflow.pyfunc.save_model``, such as ``metadata``. By default, signature and
         input example are derived from the model; requirements are the installed versions.
 
-    See Also
-    --------
-    log_model : Log a model as an artifact of a run.
-    load_model : Load a model.
-
     Examples
     --------
     >>> import tempfile
@@ -124,14 +119,9 @@ def log_run(model: Model, experiment: str | None = None, *, name: str = "model")
 
 
 def load_model(uri: str | os.PathLike[str]) -> Model:
-    """Load a model stored by ``save_model`` or ``log_model`` of this module.
+    """Load a model from a folder, or a model URI of MLflow: ``runs:/...``, ``models:/...``.
 
     The file is checked by :func:`plurilabel.models.load_model`; nothing else is imported or run.
-
-    Parameters
-    ----------
-    uri : str or path
-        A folder, or a model URI of MLflow: ``runs:/...``, ``models:/...``.
     """
     folder = Path(uri)
     if not folder.is_dir():

@@ -31,14 +31,13 @@ def mean_of_leaves(
     below = np.repeat(np.cumsum([0, *sizes])[:-1], sizes)  # nodes of the trees before
     left = joined("children_left")
     is_leaf = left == -1
-    to_left = [np.asarray(getattr(t, "missing_go_to_left", np.zeros(t.node_count))) for t in trees]
     numbers = leaf_numbers(
         graph,
         x.cast(np.float32),  # as scikit-learn's trees do
         np.cumsum([0, *sizes])[:-1],
         np.where(is_leaf, -1, joined("feature")),
         _rounded_down(joined("threshold")),
-        np.concatenate(to_left).astype(bool),
+        joined("missing_go_to_left").astype(bool),
         left + below,
         joined("children_right") + below,
     )
