@@ -55,6 +55,7 @@ LEARNERS = {
     "OneVsAllLinear, C=0.3": "OneVsAllLinear(C=0.3, n_jobs=2)",
     "OneVsAllLinear, logistic, C=3": "OneVsAllLinear(loss='logistic', C=3.0, n_jobs=2)",
     "LabelEmbedding": "LabelEmbedding(n_jobs=2, random_state=0)",
+    "LabelForest": "LabelForest(random_state=0)",
     "LabelTree, branching_factor=4, leaf_size=20, C=4": (
         "LabelTree(branching_factor=4, leaf_size=20, C=4.0, n_jobs=2, random_state=0)"
     ),

@@ -11,6 +11,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from plurilabel import (
+    AutoClassifier,
     BinaryRelevance,
     HierarchicalClassifier,
     MLkNN,
@@ -100,6 +101,19 @@ def test_a_cut_inside_a_pipeline_decides():
     ).fit(X, Y)
     sets = learner.estimator_.predict(X)
     np.testing.assert_array_equal(learner.predict(X), learner.hierarchy_.close(sets))
+
+
+def test_the_automatic_choice_keeps_its_cut_and_gets_groups():
+    groups = np.repeat(np.arange(30), 4)
+    auto = AutoClassifier("macro_f1", portfolio=[MLkNN(5)], cv=3, random_state=0)
+    learner = HierarchicalClassifier(auto).fit(X, Y, groups=groups)
+    own = auto.fit(X, learner.hierarchy_.close(Y.to_numpy()), groups=groups)
+    assert_array_equal(learner.predict(X), learner.hierarchy_.close(own.predict(X)))
+    assert_array_equal(learner.estimator_.predict_proba(X), own.predict_proba(X))
+    at_half = learner.predict_proba(X) > 0.5
+    assert (learner.predict(X) != at_half).any()
+    with pytest.raises(ValueError, match="groups was passed, but fit of MLkNN does not accept"):
+        HierarchicalClassifier(MLkNN(5)).fit(X, Y, groups=groups)
 
 
 def test_sparse_frames_and_tags_and_the_names_in_explanations():

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from plurilabel._core.base import LabelMatrix, ProbabilisticClassifier
+from plurilabel._core.compat import Natural
 from plurilabel.thresholds import ScoreCalibrator
 from plurilabel.wrappers._wrapper import HeldOut, OutOfFoldWrapper
 
 
+@dataclass(eq=False, repr=False)
 class CalibratedClassifier(ProbabilisticClassifier, OutOfFoldWrapper):
     """Calibrated probabilities from the scores of any classifier.
 
@@ -37,8 +40,6 @@ class CalibratedClassifier(ProbabilisticClassifier, OutOfFoldWrapper):
         The classifier, fitted on all data.
     calibrator_ : ScoreCalibrator
         The maps of its scores.
-    classes_, label_names_, n_labels_
-        As for all learners; ``n_features_in_``, ``feature_names_in_`` if ``estimator_`` has them.
 
     See Also
     --------
@@ -63,29 +64,11 @@ class CalibratedClassifier(ProbabilisticClassifier, OutOfFoldWrapper):
     0.04
     """
 
-    method: str
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **OutOfFoldWrapper._parameter_constraints,
-        **ScoreCalibrator._parameter_constraints,
-    }
     _explained = "what the classifier says before calibration"
 
-    def __init__(
-        self,
-        estimator: Any,
-        method: str = "sigmoid",
-        *,
-        min_count: int = 10,
-        cv: Any = 5,
-        response_method: str = "auto",
-        n_jobs: int | None = None,
-    ):
-        self.estimator = estimator
-        self.method = method
-        self.min_count = min_count
-        self.cv = cv
-        self.response_method = response_method
-        self.n_jobs = n_jobs
+    method: Literal["sigmoid", "beta", "temperature", "isotonic", "auto"] = "sigmoid"
+    _: KW_ONLY
+    min_count: Natural = 10
 
     def _learn(self, X: Any, Y: LabelMatrix, held_out: HeldOut) -> None:  # noqa: ARG002
         calibrator = ScoreCalibrator(self.method, min_count=self.min_count)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -13,7 +14,12 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.metadata_routing import MetadataRouter, process_routing
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from plurilabel._core.base import LabelMatrix, ProbabilisticClassifier, ScoringClassifier
+from plurilabel._core.base import (
+    LabelMatrix,
+    ProbabilisticClassifier,
+    ScoringClassifier,
+    fit_router,
+)
 from plurilabel._core.blocks import dense
 from plurilabel._core.compat import StrOptions
 from plurilabel._core.data.hierarchy import METHODS, Hierarchy
@@ -22,6 +28,7 @@ from plurilabel.wrappers._threshold import ThresholdClassifier
 from plurilabel.wrappers._wrapper import OpenWrapper
 
 
+@dataclass(eq=False, repr=False)
 class HierarchicalClassifier(OpenWrapper, ProbabilisticClassifier, ScoringClassifier):
     """Make the predictions of any classifier consistent with a hierarchy of labels.
 
@@ -52,12 +59,11 @@ class HierarchicalClassifier(OpenWrapper, ProbabilisticClassifier, ScoringClassi
         The numbers of child and parent.
     n_completed_ : int
         Training instances whose label sets were completed.
-    label_names_ : ndarray of shape (q,)
 
     Notes
     -----
-    Label names come from the columns of a data frame y. Around a :class:`ThresholdClassifier` the
-    label sets that it predicts are completed upwards, whatever its cuts.
+    Label names come from the columns of a data frame y. Around a :class:`ThresholdClassifier` or
+    an :class:`AutoClassifier` the label sets that it predicts are completed upwards.
 
     The alternative, products P(child) = P(child | parent) P(parent), needs models trained on the
     instances of the parent only, and multiplies the errors of all levels.
@@ -88,20 +94,17 @@ class HierarchicalClassifier(OpenWrapper, ProbabilisticClassifier, ScoringClassi
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **OpenWrapper._parameter_constraints,
         "parents": [Hierarchy, Mapping, "array-like", None],
         "sep": [str],
         "method": [StrOptions(set(METHODS))],
     }
     _fitted: ClassVar[Declared] = {"edges_": places("m", 2, below="n_labels_")}
 
-    def __init__(
-        self, estimator: Any, parents: Any = None, *, sep: str = "/", method: str = "isotonic"
-    ):
-        self.estimator = estimator
-        self.parents = parents
-        self.sep = sep
-        self.method = method
+    estimator: Any
+    parents: Any = None
+    _: KW_ONLY
+    sep: str = "/"
+    method: str = "isotonic"
 
     def fit(self, X: ArrayLike, y: ArrayLike, **params: Any) -> Self:
         """Complete the label sets, and fit the classifier to them.
@@ -112,7 +115,8 @@ class HierarchicalClassifier(OpenWrapper, ProbabilisticClassifier, ScoringClassi
         y : 0/1 matrix of shape (n, q), dense, sparse or a data frame
             A data frame gives the labels their names.
         **params : dict
-            ``sample_weight`` for ``fit``; under metadata routing whatever it requests.
+            ``sample_weight`` or ``groups`` for ``fit``, if it accepts them; under metadata routing
+            whatever it requests.
         """
         X, Y = self._validate_fit(X, y)
         if get_config()["enable_metadata_routing"]:
@@ -120,7 +124,7 @@ class HierarchicalClassifier(OpenWrapper, ProbabilisticClassifier, ScoringClassi
         else:
             routed = {name: value for name, value in params.items() if value is not None}
             for name in routed:
-                if name != "sample_weight" or not takes_weights(self.estimator):
+                if not (name in ("sample_weight", "groups") and _takes(self.estimator, name)):
                     fit = f"fit of {type(self.estimator).__name__}"
                     raise ValueError(f"{name} was passed, but {fit} does not accept it")
         self._fit(X, Y, **routed)
@@ -151,7 +155,7 @@ class HierarchicalClassifier(OpenWrapper, ProbabilisticClassifier, ScoringClassi
 
     def get_metadata_routing(self) -> MetadataRouter:
         """Where ``fit`` sends metadata: to ``estimator.fit``."""
-        return self._fit_router()
+        return fit_router(self)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -159,11 +163,11 @@ class HierarchicalClassifier(OpenWrapper, ProbabilisticClassifier, ScoringClassi
         return tags
 
 
-def takes_weights(estimator: Any) -> bool:
-    """Whether ``fit`` takes sample weights, itself or for an estimator inside."""
+def _takes(estimator: Any, name: str) -> bool:
+    """Whether ``fit`` takes a parameter such as weights, itself or for an estimator inside."""
     if isinstance(estimator, MetaEstimatorMixin) and hasattr(estimator, "estimator"):
-        return takes_weights(estimator.estimator)
-    return bool(has_fit_parameter(estimator, "sample_weight"))
+        return _takes(estimator.estimator, name)
+    return bool(has_fit_parameter(estimator, name))
 
 
 def _cuts(estimator: Any) -> bool:
@@ -171,8 +175,8 @@ def _cuts(estimator: Any) -> bool:
     while estimator is not None:
         if isinstance(estimator, Pipeline):
             estimator = estimator[-1]
-        elif isinstance(estimator, ThresholdClassifier):
-            return True
+        elif isinstance(estimator, ThresholdClassifier) or hasattr(estimator, "cut_"):
+            return True  # a threshold that was fitted, also by AutoClassifier
         else:
             estimator = getattr(estimator, "estimator_", None)
     return False

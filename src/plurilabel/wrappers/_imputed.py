@@ -42,7 +42,6 @@ class ImputedLabels(Wrapper, ProbabilisticClassifier, ScoringClassifier):
     imputer_ : fitted learner, or None if all labels were known
     n_imputed_ : int
         How many labels were predicted.
-    label_names_ : ndarray of shape (q,)
 
     Notes
     -----
@@ -66,7 +65,6 @@ class ImputedLabels(Wrapper, ProbabilisticClassifier, ScoringClassifier):
 
     _learns_from_known = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **Wrapper._parameter_constraints,
         "imputer": [None, HasMethods(["fit", "predict"])],
     }
     _fitted: ClassVar[Declared] = {"n_imputed_": count()}

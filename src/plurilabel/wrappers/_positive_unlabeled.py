@@ -51,7 +51,6 @@ class PositiveUnlabeled(Wrapper, ProbabilisticClassifier):
     propensities_ : ndarray of shape (q,)
         At least 0.01. 1 for labels that are recorded in fewer test instances than there are
         folds, and for the classes of a 1-D y.
-    label_names_ : ndarray of shape (q,)
 
     See Also
     --------

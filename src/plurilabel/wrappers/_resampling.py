@@ -122,10 +122,6 @@ class ResampledClassifier(DelegatedScores):
         The classifier, fitted on the resampled data.
     n_resampled_ : int
         Number of rows that it was trained on.
-    classes_, label_names_, n_labels_
-        As for all learners.
-    n_features_in_, feature_names_in_
-        Only if ``estimator_`` has them.
 
     Examples
     --------

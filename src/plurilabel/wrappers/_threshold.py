@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,6 +18,7 @@ from plurilabel.thresholds.shared import STRATEGIES, Scores
 from plurilabel.wrappers._wrapper import DelegatedScores, HeldOut, OutOfFoldWrapper
 
 
+@dataclass(eq=False, repr=False)
 class ThresholdClassifier(DelegatedScores, OutOfFoldWrapper):
     """Turn the scores of any classifier into label sets by a strategy that is learned from data.
 
@@ -50,8 +52,6 @@ class ThresholdClassifier(DelegatedScores, OutOfFoldWrapper):
         The classifier, fitted on all data.
     strategy_ : strategy
         The fitted strategy, with the learned cuts.
-    classes_, label_names_, n_labels_
-        As for all learners; ``n_features_in_``, ``feature_names_in_`` if ``estimator_`` has them.
 
     Notes
     -----
@@ -85,28 +85,13 @@ class ThresholdClassifier(DelegatedScores, OutOfFoldWrapper):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **OutOfFoldWrapper._parameter_constraints,
         "strategy": [StrOptions(set(STRATEGIES)), HasMethods(["fit", "predict"])],
-        "nonempty": ["boolean"],
     }
     _fitted: ClassVar[Declared] = {"nonempty_": parameter()}
 
-    def __init__(
-        self,
-        estimator: Any,
-        strategy: Any = "cardinality",
-        *,
-        cv: Any = 5,
-        response_method: str = "auto",
-        nonempty: bool = False,
-        n_jobs: int | None = None,
-    ):
-        self.estimator = estimator
-        self.strategy = strategy
-        self.cv = cv
-        self.response_method = response_method
-        self.nonempty = nonempty
-        self.n_jobs = n_jobs
+    strategy: Any = "cardinality"
+    _: KW_ONLY
+    nonempty: bool = False
 
     @property
     def accepts_unknown_labels(self) -> bool:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from importlib.util import find_spec
-from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -27,6 +26,7 @@ from plurilabel._core.base import (
     MultiLabelClassifier,
     check_label_order,
     default_label_names,
+    fit_router,
     is_tags,
     tag_matrix,
 )
@@ -139,13 +139,6 @@ class OpenWrapper(Wrapper):
         """Names of the features seen by the classifier."""
         return self.estimator_.feature_names_in_
 
-    def _fit_router(self) -> MetadataRouter:
-        """Metadata routing from ``fit`` to ``estimator.fit``."""
-        return MetadataRouter(owner=type(self).__name__).add(
-            estimator=self.estimator,
-            method_mapping=MethodMapping().add(caller="fit", callee="fit"),
-        )
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         inner = get_tags(self.estimator)
@@ -206,6 +199,7 @@ def named(matrix: Any, names: Iterable[str]) -> Any:
 HeldOut = Callable[[], tuple[Scores, LabelMatrix, NDArray[np.integer]]]
 
 
+@dataclass(eq=False, repr=False)
 class OutOfFoldWrapper(OpenWrapper):
     """Base class of wrappers that learn from out-of-fold scores of the classifier.
 
@@ -213,15 +207,15 @@ class OutOfFoldWrapper(OpenWrapper):
     implement ``_learn``.
     """
 
-    cv: Any
-    response_method: str
-    n_jobs: int | None
+    estimator: Any
+    _: KW_ONLY
+    cv: Any = 5
+    response_method: str = "auto"
+    n_jobs: int | None = None
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **OpenWrapper._parameter_constraints,
         "cv": ["cv_object", StrOptions({"prefit"})],
         "response_method": [StrOptions({"auto", "predict_proba", "decision_function"})],
-        "n_jobs": [None, Integral],
     }
     _fitted: ClassVar[Declared] = {"response_method_": one_of(*CUTS)}
     _learns_from_soft = True
@@ -353,7 +347,7 @@ class OutOfFoldWrapper(OpenWrapper):
     def get_metadata_routing(self) -> MetadataRouter:
         """Metadata passed to ``fit`` goes to ``estimator.fit`` and ``cv.split``."""
         to_split = MethodMapping().add(caller="fit", callee="split")
-        return self._fit_router().add(splitter=routed_splitter(self.cv), method_mapping=to_split)
+        return fit_router(self).add(splitter=routed_splitter(self.cv), method_mapping=to_split)
 
 
 def fill_unseen(scores: Scores, Y: LabelMatrix, splits: Sequence[Any]) -> None:

@@ -17,6 +17,7 @@ from plurilabel.wrappers.automatic._large import (
     sparse_sets,
     top_scores,
 )
+from plurilabel.wrappers.automatic._portfolio import Candidate
 
 DATA = datasets.make_sparse_multilabel(500, 200, 250, cardinality=3, random_state=0)
 X, X_test, Y, Y_test = DATA.X[:400], DATA.X[400:], DATA.Y[:400], DATA.Y[400:]
@@ -40,7 +41,7 @@ def test_the_mean_is_no_worse_than_each_learner(fitted):
     value = metrics.precision_at_k(Y_test, top, 3)
     assert abs(value - fitted.estimate_) < 0.08
     alone = [one["value"] for one in fitted.report_["tried"]]
-    assert len(alone) == 7 and fitted.estimate_ > max(alone) - 0.02
+    assert len(alone) == 8 and fitted.estimate_ > max(alone) - 0.02
     assert value > 0.9 * metrics.precision_at_k(
         Y_test, OneVsAllLinear(C=0.3).fit(X, Y).predict_top(X_test, k=3), 3
     )
@@ -110,7 +111,11 @@ def test_helpers():
     ((train, test),) = sampled([(rows[:40_000], rows[40_000:])], 0)
     assert len(train) == 20_000 and len(test) == 5000 and test.min() >= 40_000
     some = affordable(large_candidates(X, Y, "full", 0), 0.5, None)
-    assert all(one.seconds < 600 for one in some) and len(some) == 7
+    assert len(some) == 8
+    costly = [Candidate(str(i), None, cost) for i, cost in enumerate((300, 90, 20, 1000))]
+    assert [one.name for one in affordable(costly, 1.0, None)] == ["2", "1"]  # together 110 s
+    assert [one.name for one in affordable(costly[3:], 1.0, None)] == ["3"]  # one is tried
+    assert len(affordable(costly, 1.0, 60.0)) == 4  # the clock decides
     assert _large._cut_for(sparse.csr_array((2, 3)), 4) == 0
     S = sparse.csr_array(np.array([[0.2, 0.9, 0], [0.3, 0.1, 0], [0, 0, 0]]))
     assert_array_equal(sparse_sets(S, 0.5, True).toarray(), [[0, 1, 0], [1, 0, 0], [0, 0, 0]])
@@ -125,3 +130,12 @@ def test_any_classifier_has_its_best_labels():
     for i in range(20):
         assert_allclose(np.sort(found[[i]].data), kept[i][kept[i] > 0])
     assert isinstance(HeldOut(found, True)[:5].scores, sparse.csr_array)
+
+
+def test_few_known_among_many_rows(monkeypatch):
+    monkeypatch.setattr("plurilabel.wrappers.automatic._auto.MANY_ROWS", 50)
+    X = np.random.default_rng(0).normal(size=(80, 3))
+    Y = np.full((80, 2), np.nan)
+    Y[:10] = X[:10, :2] > 0
+    model = AutoClassifier(portfolio="quick", random_state=0).fit(X, Y)
+    assert "10 rows are too few to compare learners" in model.summary()

@@ -16,9 +16,10 @@ from plurilabel import (
 )
 from plurilabel.metrics import average_precision, get_measure, macro_f1, micro_f1
 from plurilabel.wrappers.automatic import _pool
-from plurilabel.wrappers.automatic._ensemble import HeldOut, choose, cuts_for
+from plurilabel.wrappers.automatic._ensemble import HeldOut, choose, cuts_for, greedy
 from plurilabel.wrappers.automatic._portfolio import Candidate, candidates
 from plurilabel.wrappers.automatic._race import dropped, folds_of_race
+from plurilabel.wrappers.automatic._trials import Tried
 
 TEXTS = datasets.make_sparse_multilabel(240, 60, 5, nnz_per_row=8, random_state=0)
 X, Y = TEXTS.X, TEXTS.Y.toarray()
@@ -114,6 +115,18 @@ def test_learners_that_change_nothing_get_no_weight():
     assert weights[2].sum() == 0
 
 
+def test_means_without_a_learner_are_still_probabilities():
+    rng, seen = np.random.default_rng(0), []
+    forms = [(j, 0, rng.random((50, 4)) * 10.0 ** -(j * 8)) for j in range(4)]
+
+    def value(scores):
+        seen.append(scores.min())
+        return 1.0
+
+    greedy(forms, value)
+    assert min(seen) >= 0  # a difference of sums was not: cuts refused it
+
+
 def test_of_cuts_that_are_nearly_as_good_the_best_for_rare_labels():
     rng = np.random.default_rng(0)
     truth = rng.normal(size=(600, 3)) - np.array([0, 1, 2.0])
@@ -126,6 +139,23 @@ def test_of_cuts_that_are_nearly_as_good_the_best_for_rare_labels():
         sets.append(chosen.cut.sets(chosen.scores([member])))
     assert macro_f1(Y, sets[0]) >= macro_f1(Y, sets[1])
     assert micro_f1(Y, sets[0]) >= micro_f1(Y, sets[1]) - 0.01
+
+
+def test_forests_are_compared_with_half_of_their_trees():
+    data = datasets.make_multilabel(60, 4, 3, random_state=0)
+    X, Y = data.X, np.asarray(data.Y)
+    found = {one.name: one for one in candidates(X, Y, "full", 0)}
+    for name in ("extra trees", "extra trees for label sets"):
+        params = [found[name].estimator.get_params(), found[name].in_folds.get_params()]
+        key = next(key for key in params[0] if key.endswith("n_estimators"))
+        assert [one[key] for one in params] == [200, 100]
+        others = [{k: v for k, v in one.items() if isinstance(v, str)} for one in params]
+        assert others[0] == others[1]
+    assert found["gradient boosting"].in_folds is found["gradient boosting"].estimator
+    assert Tried(found["extra trees"], seconds=3.0).last == 6.0
+    rows = np.arange(60)
+    pool = _pool.Pool(X, Y, [(rows[:40], rows[40:])], None, None)
+    assert len(pool.fit(found["extra trees"]).estimator_.estimators_) == 200
 
 
 def test_a_path_along_C_gives_what_each_would_alone():

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
 from scipy.sparse import hstack
 from sklearn.base import clone
 from sklearn.feature_extraction.text import TfidfVectorizer
@@ -95,3 +96,42 @@ def test_what_is_tried_depends_on_sizes_and_on_what_is_installed(monkeypatch):
     monkeypatch.setattr(_words, "MOST_LETTERS", 100)
     (only,) = _words.blocks(encoder, frame, None).items()
     assert only[0] == "words" and only[1].min_df == 2
+
+
+def counts_of(n=120, seed=0):
+    """Rows whose four labels depend on one rare word each, among frequent words of no meaning."""
+    rng = np.random.default_rng(seed)
+    Y = (rng.random((n, 4)) < 0.3).astype(np.int8)
+    rare = np.repeat(Y, 2, axis=1) * (rng.random((n, 8)) < 0.6)
+    return sparse.csr_array(np.hstack([rare, rng.poisson(3.0, (n, 60))]).astype(float)), Y
+
+
+@pytest.mark.parametrize(("change", "is_weighted"), [(1.0, True), (0.3, False), (-1.0, False)])
+def test_rare_words_of_counts_weigh_more_where_that_helps(change, is_weighted):
+    X, Y = counts_of()
+    model = AutoClassifier(portfolio="quick", random_state=0).fit(X * change, Y)
+    assert any("TF-IDF" in name for name in model.names_) is is_weighted
+    copy = AutoClassifier(portfolio="quick", random_state=0).fit((X * change).toarray(), Y)
+    assert not any("TF-IDF" in name for name in copy.names_)
+
+
+def test_counts_of_equal_words_stay_as_they_are():
+    rng = np.random.default_rng(0)
+    X = sparse.csr_array((rng.random((120, 20)) < 0.5).astype(float))  # all as frequent
+    model = AutoClassifier(portfolio="quick", random_state=0).fit(X, X[:, :4].toarray())
+    assert not any("TF-IDF" in name for name in model.names_)
+
+
+def test_zeros_that_are_stored_are_no_words():
+    X, Y = counts_of()
+    stored = sparse.csr_array(
+        (X.toarray().ravel(), np.tile(np.arange(68), 120), np.arange(0, 68 * 120 + 1, 68)),
+        shape=X.shape,
+    )
+    few, many = (AutoClassifier(portfolio="quick", random_state=0).fit(A, Y) for A in (X, stored))
+    assert any("TF-IDF" in name for name in many.names_)
+    assert stored.nnz == 120 * 68  # the caller's matrix is left alone
+    for A in (X, stored, X.tocsc(), stored[:1]):
+        expected = few.predict_proba(X)[: A.shape[0]]
+        np.testing.assert_allclose(many.predict_proba(A), expected, rtol=0, atol=1e-12)
+    assert np.isfinite(many.explain(stored[:1])[0].parts).all()

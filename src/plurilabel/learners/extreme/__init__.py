@@ -1,11 +1,12 @@
-"""Learners for very many labels: linear models, sparse throughout."""
+"""Learners for very many labels: scores that stay sparse."""
 
 from plurilabel._core.roster import EQUIVALENCE, PROBABILITIES, Learner, publish
 from plurilabel.learners.extreme._label_embedding import LabelEmbedding
+from plurilabel.learners.extreme._label_forest import LabelForest
 from plurilabel.learners.extreme._label_tree import LabelTree
 from plurilabel.learners.extreme._one_vs_all import OneVsAllLinear
 
-__all__ = ["LabelEmbedding", "LabelTree", "OneVsAllLinear"]
+__all__ = ["LabelEmbedding", "LabelForest", "LabelTree", "OneVsAllLinear"]
 
 _SURE = {
     PROBABILITIES: "the check wants probabilities "
@@ -20,6 +21,10 @@ ROSTER = {
     "LabelEmbedding": Learner(
         {"LabelEmbedding(n_neighbors=5, random_state=0)": _SURE},
         unweighted="a repeated instance would take the places of k neighbours",
+    ),
+    "LabelForest": Learner(
+        {"LabelForest(10, max_features=0.5, random_state=0)": {}},
+        unweighted="the labels in a leaf are counted",
     ),
     "LabelTree": Learner(
         {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from numbers import Integral, Real
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,7 +14,7 @@ from sklearn.utils.extmath import randomized_svd
 
 from plurilabel._core.base import LabelMatrix
 from plurilabel._core.blocks import csr_of_rows, row_blocks
-from plurilabel._core.compat import Interval
+from plurilabel._core.compat import AtLeastOne
 from plurilabel._core.fitted import Declared, count, labels, numbers, parameter
 from plurilabel.learners.extreme._linear import prepared, ridge
 from plurilabel.learners.extreme._sparse_scores_classifier import SparseScoresClassifier
@@ -23,6 +23,7 @@ from plurilabel.neighbors import ExactIndex, query_neighbors
 ROWS = 2**16  # instances times neighbours that are worked on together
 
 
+@dataclass(eq=False, repr=False)
 class LabelEmbedding(SparseScoresClassifier):
     """Neighbours in a low-dimensional space that is learned from the labels: a baseline.
 
@@ -56,7 +57,6 @@ class LabelEmbedding(SparseScoresClassifier):
     index_ : ExactIndex
         Over ``embedded_``.
     n_neighbors_ : int
-    label_names_ : ndarray of shape (q,)
 
     Notes
     -----
@@ -79,14 +79,6 @@ class LabelEmbedding(SparseScoresClassifier):
     0.92
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_components": [Interval(Integral, 1, None, closed="left")],
-        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
-        "C": [Interval(Real, 0, None, closed="neither")],
-        "normalize": ["boolean"],
-        "n_jobs": [None, Integral],
-        "random_state": ["random_state"],
-    }
     _fitted: ClassVar[Declared] = {
         "normalize_": parameter(),
         "coef_": numbers("n_features_in_+1", "k"),
@@ -95,22 +87,13 @@ class LabelEmbedding(SparseScoresClassifier):
         "n_neighbors_": count(),
     }
 
-    def __init__(
-        self,
-        n_components: int = 100,
-        *,
-        n_neighbors: int = 20,
-        C: float = 1.0,
-        normalize: bool = True,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ):
-        self.n_components = n_components
-        self.n_neighbors = n_neighbors
-        self.C = C
-        self.normalize = normalize
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    n_components: AtLeastOne = 100
+    _: KW_ONLY
+    n_neighbors: int = 20
+    C: float = 1.0
+    normalize: bool = True
+    n_jobs: int | None = None
+    random_state: Any = None
 
     def _fit(self, X: Any, Y: LabelMatrix) -> None:
         self.normalize_ = self.normalize

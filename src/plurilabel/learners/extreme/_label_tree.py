@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import KW_ONLY, dataclass
 from itertools import pairwise
-from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -15,7 +15,14 @@ from sklearn.utils import check_array, check_random_state
 
 from plurilabel._core.base import LabelMatrix, WeightedFit, with_weights
 from plurilabel._core.blocks import csr_of_rows, row_blocks
-from plurilabel._core.compat import Interval, StrOptions, validate_parameter_constraints
+from plurilabel._core.compat import (
+    AtLeastOne,
+    AtLeastTwo,
+    NotNegative,
+    Positive,
+    StrOptions,
+    check_params,
+)
 from plurilabel._core.fitted import Declared, count, numbers, parameter, places
 from plurilabel._core.soft import expanded
 from plurilabel.learners.extreme import _tree_nodes as tree
@@ -29,6 +36,7 @@ from plurilabel.learners.extreme._tree_nodes import NodeModel, child_bounds, lev
 PAIRS = 2**22  # entries of instances, once for each node that scores them, looked up together
 
 
+@dataclass(eq=False, repr=False)
 class LabelTree(WeightedFit, SparseScoresClassifier):
     """Trees over the labels, with linear models in their nodes, for very many labels.
 
@@ -95,7 +103,6 @@ class LabelTree(WeightedFit, SparseScoresClassifier):
         How often an instance counts for a label that it has, with ``propensities``.
     n_iter_ : int
         The most Newton steps that a model took.
-    label_names_ : ndarray of shape (q,)
 
     Notes
     -----
@@ -151,19 +158,7 @@ class LabelTree(WeightedFit, SparseScoresClassifier):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_estimators": [Interval(Integral, 1, None, closed="left")],
         "loss": [StrOptions(set(LOSSES))],
-        "C": [Interval(Real, 0, None, closed="neither")],
-        "branching_factor": [Interval(Integral, 2, None, closed="left")],
-        "leaf_size": [Interval(Integral, 1, None, closed="left")],
-        "beam_width": [Interval(Integral, 1, None, closed="left")],
-        "prune": [Interval(Real, 0, None, closed="left")],
-        "propensities": ["boolean"],
-        "normalize": ["boolean"],
-        "tol": [Interval(Real, 0, None, closed="neither")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "n_jobs": [None, Integral],
-        "random_state": ["random_state"],
     }
     _fitted: ClassVar[Declared] = {
         "loss_": parameter(),
@@ -182,36 +177,20 @@ class LabelTree(WeightedFit, SparseScoresClassifier):
         "weights_": numbers("r+1", "children"),
     }
 
-    def __init__(
-        self,
-        n_estimators: int = 3,
-        *,
-        loss: str = "logistic",
-        C: float = 10.0,
-        branching_factor: int = 16,
-        leaf_size: int = 100,
-        beam_width: int = 10,
-        prune: float = 0.1,
-        propensities: bool = False,
-        normalize: bool = True,
-        tol: float = 0.01,
-        max_iter: int = 20,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ):
-        self.n_estimators = n_estimators
-        self.loss = loss
-        self.C = C
-        self.branching_factor = branching_factor
-        self.leaf_size = leaf_size
-        self.beam_width = beam_width
-        self.prune = prune
-        self.propensities = propensities
-        self.normalize = normalize
-        self.tol = tol
-        self.max_iter = max_iter
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    n_estimators: int = 3
+    _: KW_ONLY
+    loss: str = "logistic"
+    C: float = 10.0
+    branching_factor: AtLeastTwo = 16
+    leaf_size: AtLeastOne = 100
+    beam_width: AtLeastOne = 10
+    prune: NotNegative = 0.1
+    propensities: bool = False
+    normalize: bool = True
+    tol: Positive = 0.01
+    max_iter: int = 20
+    n_jobs: int | None = None
+    random_state: Any = None
 
     def fit(
         self,
@@ -234,10 +213,6 @@ class LabelTree(WeightedFit, SparseScoresClassifier):
             What is known of the labels themselves, such as the words of their names or their
             places in a catalogue. Labels are put together by these features and by their
             instances, which count the same. They are not needed for predictions.
-
-        Returns
-        -------
-        self
         """
         X, y, sample_weight = expanded(self, X, y, sample_weight)
         checked, Y = self._validate_fit(X, y)
@@ -275,19 +250,12 @@ class LabelTree(WeightedFit, SparseScoresClassifier):
         classes : array of shape (n_classes,), optional
             For a 1-D y, at the first call: all classes that may occur.
         sample_weight : array-like of shape (n,), default=None
-            Weight of each instance, not negative; None is 1 for all.
-
-        Returns
-        -------
-        self
         """
         X, y, sample_weight = expanded(self, X, y, sample_weight)
         if not hasattr(self, "weights_"):
             self._fit(*with_weights(*self._validate_fit(X, y, classes), sample_weight))
             return self
-        validate_parameter_constraints(
-            self._parameter_constraints, self.get_params(deep=False), type(self).__name__
-        )
+        check_params(self)
         self._learn_more(*with_weights(*self._validate_more(X, y), sample_weight))
         return self
 

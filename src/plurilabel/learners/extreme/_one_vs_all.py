@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from numbers import Integral, Real
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,7 +13,7 @@ from scipy.special import expit
 
 from plurilabel._core.base import LabelMatrix, WeightedFit
 from plurilabel._core.blocks import csr_of_rows, row_blocks
-from plurilabel._core.compat import Interval, StrOptions
+from plurilabel._core.compat import NotNegative, Positive, StrOptions
 from plurilabel._core.explanation.contributions import LOG_ODDS, SCORE, Given, Parts, linear_parts
 from plurilabel._core.fitted import Declared, count, numbers, parameter
 from plurilabel._core.limits import check_size
@@ -32,6 +32,7 @@ from plurilabel.learners.extreme._sparse_scores_classifier import (
 )
 
 
+@dataclass(eq=False, repr=False)
 class OneVsAllLinear(WeightedFit, SparseScoresClassifier):
     """One linear model for each label, with small weights dropped: the accuracy reference.
 
@@ -63,7 +64,6 @@ class OneVsAllLinear(WeightedFit, SparseScoresClassifier):
     intercept_ : ndarray of shape (q,)
     n_iter_ : int
         The most Newton steps that a model took.
-    label_names_ : ndarray of shape (q,)
 
     Notes
     -----
@@ -78,9 +78,6 @@ class OneVsAllLinear(WeightedFit, SparseScoresClassifier):
     R. Babbar, B. Schölkopf. DiSMEC: distributed sparse machines for extreme multi-label
     classification. WSDM 2017.
 
-    M. Qaraei et al. Convex surrogates for unbiased loss functions in extreme classification with
-    missing labels. WWW 2021. (``propensities``)
-
     Examples
     --------
     >>> from plurilabel import OneVsAllLinear, datasets, metrics
@@ -94,14 +91,6 @@ class OneVsAllLinear(WeightedFit, SparseScoresClassifier):
     _learns_from_known = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "loss": [StrOptions(set(LOSSES))],
-        "C": [Interval(Real, 0, None, closed="neither")],
-        "prune": [Interval(Real, 0, None, closed="left")],
-        "propensities": ["boolean"],
-        "normalize": ["boolean"],
-        "tol": [Interval(Real, 0, None, closed="neither")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "warm_start": ["boolean"],
-        "n_jobs": [None, Integral],
     }
     _fitted: ClassVar[Declared] = {
         "loss_": parameter(),
@@ -111,28 +100,16 @@ class OneVsAllLinear(WeightedFit, SparseScoresClassifier):
         "intercept_": numbers("n_labels_"),
     }
 
-    def __init__(
-        self,
-        *,
-        loss: str = "squared_hinge",
-        C: float = 1.0,
-        prune: float = 0.01,
-        propensities: bool = False,
-        normalize: bool = True,
-        tol: float = 0.01,
-        max_iter: int = 20,
-        warm_start: bool = False,
-        n_jobs: int | None = None,
-    ):
-        self.loss = loss
-        self.C = C
-        self.prune = prune
-        self.propensities = propensities
-        self.normalize = normalize
-        self.tol = tol
-        self.max_iter = max_iter
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
+    _: KW_ONLY
+    loss: str = "squared_hinge"
+    C: float = 1.0
+    prune: NotNegative = 0.01
+    propensities: bool = False
+    normalize: bool = True
+    tol: Positive = 0.01
+    max_iter: int = 20
+    warm_start: bool = False
+    n_jobs: int | None = None
 
     def _fit(self, X: Any, Y: LabelMatrix, weights: Any = None) -> None:
         self.loss_, self.normalize_ = self.loss, self.normalize

@@ -57,11 +57,12 @@ from plurilabel.wrappers.automatic._portfolio import (
     for_known_labels,
     given,
     simplest,
+    with_idf,
 )
 from plurilabel.wrappers.automatic._report import report
 from plurilabel.wrappers.automatic._selection import Selection, choose_and_fit, nest
 from plurilabel.wrappers.automatic._trials import NO_TIME, Clock, Limits, Trials, Tried, none_left
-from plurilabel.wrappers.automatic._words import Encoded, choose_words, has_short_texts
+from plurilabel.wrappers.automatic._words import Encoded, choose_words, has_short_texts, idf_helps
 
 FEWEST = 30  # rows: with fewer, a comparison says nothing
 ENOUGH = 5000  # rows: with more, one split is enough for a quick comparison
@@ -165,7 +166,7 @@ class AutoClassifier(MeanOfLearners):
     columns are inferred from all rows; medians, categories and words come from the training rows
     of each fold. For a named portfolio without given ``words``, texts become TF-IDF of words and
     pairs of words; parts of words and static vectors are added if they gain 0.002 in the first
-    folds.
+    folds. Sparse counts become TF-IDF for linear learners and neighbors if that gains as much.
 
     *Unknown labels* (NaN, None, NA or :class:`~plurilabel.datasets.UnknownLabels`) are ignored by
     learners, measures and thresholds. Learners that need all labels get those that ML-kNN predicts
@@ -174,7 +175,8 @@ class AutoClassifier(MeanOfLearners):
     *Race.* In the first folds with 50 test rows, the best variant of each learner goes on, such as
     one of several values of C. A learner that is behind the best one by a one-sided paired t-test
     at 5% over ten blocks of rows goes on only if a fifth of it improves the mean of the others.
-    Dense "quick" learners do not race. Learners that fail are left out; ``report_`` says why.
+    Dense "quick" learners do not race. Forests and chains are compared with half of their members.
+    Learners that fail are left out; ``report_`` says why.
 
     *Estimate.* It is pessimistic where more rows would help, because learners are fitted on fewer
     rows: for 100 rows, 5 folds and the quick portfolio, a Hamming loss of 0.185 instead of 0.176.
@@ -183,12 +185,12 @@ class AutoClassifier(MeanOfLearners):
     have seen the fold that is left out, which changes an estimate from 300 rows by about 0.003.
 
     *Very many labels.* From 200 labels on, if rows times labels exceed 2 million, there are
-    label trees, one linear model per label, fastText, and nearest neighbors in the space of the
-    features or of embedded labels. Each scores the 50 best labels of a row, and scores stay
-    sparse. Learners are compared on one split with at most 20,000 training and 5,000 test rows.
-    Weights and one threshold are selected on all test rows; the estimate is that of selections on
-    one half, measured on the other. With more than 100,000 rows and fewer labels, every fold has a
-    sample of as many rows. The final fits use all rows.
+    label trees, extra trees by projected labels, one linear model per label, fastText, and nearest
+    neighbors in the space of the features or of embedded labels. Each scores the 50 best labels of
+    a row, and scores stay sparse. Learners are compared on one split with at most 20,000 training
+    and 5,000 test rows. Weights and one threshold are selected on all test rows; the estimate is
+    that of selections on one half, measured on the other. With more than 100,000 rows and fewer
+    labels, every fold has a sample of as many rows. The final fits use all rows.
 
     With fewer than 30 rows nothing is compared: the learner is a forest, or logistic regression
     for sparse features.
@@ -314,11 +316,16 @@ selected on the others).
         raw, encoder = X if len(some) == n else safe_indexing(X, some), self._new_encoder(X)
         one = len(some) >= ENOUGH and not has_short_texts(encoder, raw)
         splits = [] if are_few else self._splits(X, Y, some, groups, seed, one)
-        encoder, encoded, words = self._with_words(encoder, raw, B, splits, clock)
+        measure = get_measure(self.measure)
+        guide = measure, self._asked_cut() or cuts_for(measure, labelled=False)[0]
+        encoder, encoded, words = self._with_words(encoder, raw, B, splits, clock, guide)
         A = self._fit_encoder(encoder, X)
         A = A if len(some) == n else A[some]
         tried = self._candidates(A, B, seed)
-        if n > MANY_ROWS or self.top_:
+        compares = bool(splits) and isinstance(self.portfolio, str) and self.top_ is None
+        if compares and idf_helps(A, B, splits, *guide):
+            tried = with_idf(tried)
+        if splits and (n > MANY_ROWS or self.top_):
             tried = affordable(tried, len(splits[0][0]) / n, clock.limit)
         if isinstance(B, UnknownLabels):
             tried = [replace(one, estimator=for_known_labels(one.estimator)) for one in tried]
@@ -327,11 +334,8 @@ selected on the others).
             one_each, why = list(map(Tried, tried)), f"{few} to compare learners"
             found = self._uncompared(one_each, A, B, why, inside)
         else:
-            if (
-                groups is None
-                and not are_bags
-                and (self.cv is None or isinstance(self.cv, Integral))
-            ):
+            has_folds = self.cv is None or isinstance(self.cv, Integral)
+            if groups is None and not are_bags and has_folds:
                 warn_of_copies(A, seed)
             is_table = self.encoder is not None or hasattr(X, "iloc")
             learns = is_table or (not are_bags and has_missing(X))
@@ -339,13 +343,12 @@ selected on the others).
             folder = None if self.top_ else self.memory
             pool = Pool(A, B, splits, folder, self.n_jobs, inside, top=self.top_, **by_folds)
             found = self._compared(tried, pool, seed, clock)
-        members, chosen, self.estimators_ = found
-        if isinstance(B, UnknownLabels):
-            self.report_["unknown"] = B.n_unknown
-        if isinstance(encoder, TableEncoder):
-            self.report_ |= {"columns": encoder.kinds, "columns_left_out": encoder.left_out_}
-        if words:
-            self.report_["words"] = words
+        self._decide_by(*found)
+        self.report_ |= _facts(B, encoder, words)
+
+    def _decide_by(self, members: list[Candidate], chosen: Choice, fitted: list[Any]) -> None:
+        """Keep the chosen learners, and how they decide together."""
+        self.estimators_ = fitted
         self.names_ = [one.name for one in members]
         self.decides_ = [one.decides for one in members]
         self.weights_, self.calibrators_ = chosen.weights, chosen.calibrators
@@ -363,16 +366,14 @@ selected on the others).
         return sampled(splits, seed) if has_many or len(some) > MANY_ROWS else splits
 
     def _with_words(
-        self, encoder: Any, X: Any, Y: Any, splits: list[Split], clock: Clock
-    ) -> tuple[Any, Encoded, str]:
+        self, encoder: Any, X: Any, Y: Any, splits: list[Split], clock: Clock,
+        guide: tuple[Any, Cut],
+    ) -> tuple[Any, Encoded, str]:  # fmt: skip
         """The encoder with features of texts that suit them, unless it has some already."""
         is_table = isinstance(encoder, TableEncoder) and isinstance(self.portfolio, str)
         if not is_table or not splits or encoder.words or "text" not in encoder.kinds.values():
             return encoder, {}, ""
-        measure = get_measure(self.measure)
-        cut = self._asked_cut() or cuts_for(measure, labelled=False)[0]
-        options = clock.limit, self.leave_out
-        return choose_words(encoder, X, Y, splits, measure, cut, *options)
+        return choose_words(encoder, X, Y, splits, *guide, clock.limit, self.leave_out)
 
     def _candidates(self, X: Any, Y: Any, seed: int) -> list[Candidate]:
         if isinstance(self.portfolio, str):
@@ -495,3 +496,13 @@ selected on the others).
         named = isinstance(self.threshold, str)
         strategy = get_strategy(self.threshold) if named else self.threshold
         return Cut(strategy, False, f"{learner_text(strategy)}, as requested")
+
+
+def _facts(Y: Any, encoder: Any, words: str) -> dict[str, Any]:
+    """What the report says about the data."""
+    facts: dict[str, Any] = {"words": words} if words else {}
+    if isinstance(Y, UnknownLabels):
+        facts["unknown"] = Y.n_unknown
+    if isinstance(encoder, TableEncoder):
+        facts |= {"columns": encoder.kinds, "columns_left_out": encoder.left_out_}
+    return facts

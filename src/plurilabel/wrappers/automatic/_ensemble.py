@@ -359,12 +359,12 @@ def _thinned(
     best: float,
 ) -> list[int]:
     """The same without forms that change next to nothing, those taken least often first."""
-    total: Any = sum((count * form[2] for form, count in zip(forms, counts)), 0.0)
     for i in sorted((i for i, count in enumerate(counts) if count), key=lambda i: (counts[i], -i)):
-        rest = total - counts[i] * forms[i][2]
-        size = sum(counts) - counts[i]
-        if size and value_of(rest / size) > best - WORTH:
-            counts[i], total = 0, rest
+        fewer = [0 if j == i else count for j, count in enumerate(counts)]
+        # a sum, since differences of probabilities may be negative in the last bit
+        rest: Any = sum(count * form[2] for form, count in zip(forms, fewer) if count)
+        if any(fewer) and value_of(rest / sum(fewer)) > best - WORTH:
+            counts = fewer
     return counts
 
 

@@ -2,27 +2,51 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
+from scipy.special import expit
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from plurilabel._core.base import LabelMatrix
 from plurilabel._core.blocks import row_blocks, stack_rows, top_entries
+from plurilabel._core.explanation.contributions import (
+    LOG_ODDS,
+    OCCLUSION,
+    OCCLUSION_LOG_ODDS,
+    SCORE,
+    Contributions,
+    Given,
+    Parts,
+    added,
+    log_odds,
+    occlusion,
+)
+from plurilabel._core.explanation.explain import explain
 from plurilabel._core.fitted import Declared, count, flag, number, numbers, values
 from plurilabel._core.limits import check_size
-from plurilabel._core.scores import check_count
+from plurilabel._core.scores import check_count, label_scores, score_method
 from plurilabel._core.unknown import UnknownLabels
 from plurilabel.model_selection.shared import group_numbers
-from plurilabel.wrappers.automatic._ensemble import FORMS, cut_sets, mean_scores
+from plurilabel.wrappers.automatic._ensemble import (
+    FORMS,
+    HeldOut,
+    cut_sets,
+    in_form,
+    mean_scores,
+)
 from plurilabel.wrappers.automatic._large import ENTRIES, sparse_mean, sparse_sets
 from plurilabel.wrappers.automatic._pool import answers, fit_one
 from plurilabel.wrappers.automatic._portfolio import Candidate, for_known_labels
 from plurilabel.wrappers.automatic._report import told
 from plurilabel.wrappers.automatic._tables import TableClassifier, known_rows
 from plurilabel.wrappers.automatic._trials import Tried, none_left
+
+SCALES = {SCORE, LOG_ODDS, OCCLUSION, OCCLUSION_LOG_ODDS}  # scales with sums that are known
+LEAST = 1e-6  # probabilities closer to 0 or 1 are explained as this close
 
 
 class MeanOfLearners(TableClassifier):
@@ -137,6 +161,36 @@ class MeanOfLearners(TableClassifier):
         ]
         return mean_scores(self.weights_, self.calibrators_, parts)
 
+    def _parts_of_encoded(self, a: Any, given: Given) -> Parts:
+        """The members' parts, each multiplied by the slopes between base and score.
+
+        The difference of a member's probability from that of its base is divided among its parts
+        in proportion; so is that of the mean's log-odds from those of its base.
+        """
+        if self.top_ is not None:
+            return super()._parts_of_encoded(a, given)
+        q, before, placed = self.n_labels_, np.zeros(self.n_labels_), []
+        for member, weights, calibrator in zip(self.estimators_, self.weights_, self.calibrators_):
+            found = _member_parts(member, a, given, q)
+            held = answers(member, a, q, decides=bool(weights[-1]))
+            total = found.base + found.values.sum(axis=0)
+            is_odds = np.isin(found.scales, (LOG_ODDS, OCCLUSION_LOG_ODDS))
+            base = np.where(is_odds, expit(found.base), found.base)[np.newaxis]
+            start = HeldOut(base, held.probabilities)  # a base decides nothing: no sets
+            now, first = (
+                sum(w * in_form(at, form, calibrator)[0] for form, w in zip(FORMS, weights) if w)
+                for at in (held, start)
+            )
+            slope = _slope(now - first, total - found.base, 0.0)
+            placed.append(replace(found, values=found.values * np.maximum(slope, 0.0)))
+            before += first
+        score = self._scores_of_encoded(a)[0]
+        odds = log_odds(score, LEAST)
+        slope = _slope(odds - log_odds(before, LEAST), score - before, 4.0)
+        parts = added(placed, (LOG_ODDS,) * q)
+        values = parts.values * slope
+        return replace(parts, values=values, base=odds - values.sum(axis=0))
+
     def _sparse_scores(self, A: Any) -> sparse.csr_array:
         """Weighted mean of the sparse scores of the members, or of all scores if they are few."""
         if self.top_ is None:
@@ -172,3 +226,21 @@ class MeanOfLearners(TableClassifier):
         """Describe what was tried, what was chosen, and why."""
         check_is_fitted(self)
         return told(self.report_, self.seconds_["comparison"])
+
+
+def _member_parts(member: Any, a: Any, given: Given, q: int) -> Parts:
+    """Parts that add up to the scores of a member or their log-odds, by occlusion if need be."""
+    (why,) = explain(member, a, feature_names=given.names, reference=given.reference)
+    if isinstance(why, Contributions) and set(why.scales) <= SCALES:
+        return Parts(list(why.part_names), why.parts, why.base, why.scales)
+
+    def scores(rows: Any) -> Any:
+        return label_scores(member, rows, n_labels=q)
+
+    return occlusion(scores, a, given, score_method(member))
+
+
+def _slope(above: Any, below: Any, otherwise: float) -> NDArray[np.float64]:
+    """A slope, or another one where both ends are the same."""
+    same = np.abs(below) < 1e-12
+    return np.where(same, otherwise, above / np.where(same, 1.0, below))

@@ -101,7 +101,7 @@ def _of_fold(
     candidate: Candidate, X: Any, X_test: Any, Y: Any, groups: Any, top: int | None = None
 ) -> tuple[HeldOut, float]:
     started = perf_counter()
-    fitted = fit_one(candidate.estimator, X, Y, groups)
+    fitted = fit_one(candidate.in_folds, X, Y, groups)
     found = answers(fitted, X_test, Y.shape[1], decides=candidate.decides, top=top)
     return found, perf_counter() - started
 
@@ -323,7 +323,7 @@ class Pool:
     def _path(self, candidate: Candidate, kind: str = "") -> Path | None:
         if self.folder is None:
             return None
-        key = key_or_none(self.data, candidate.estimator, candidate.decides, versions("torch"))
+        key = key_or_none(self.data, candidate.in_folds, candidate.decides, versions("torch"))
         return None if key is None else self.folder / f"{key}{kind}.npz"
 
 

@@ -18,6 +18,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.ensemble import ExtraTreesClassifier
+from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.linear_model import LogisticRegression
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
@@ -40,6 +41,7 @@ from plurilabel.wrappers._imputed import ImputedLabels
 QUICK = 3.0  # seconds, for a portfolio that is to be quick
 LARGE = 2e8  # bytes of a forest for label sets, or of one for wide features
 WIDE = 5000  # sparse features, as words and their parts are
+HALF = 0.5  # of the trees and chains of an ensemble: in the comparison more change little
 FEW = 3000  # rows: with more, fewer variants of linear models are tried
 
 
@@ -54,6 +56,19 @@ class Candidate:
     memory: float = 0.0  # bytes
     family: str = ""  # of variants, of which the best in the first folds goes on to the others
     path: bool = False  # whether variants begin at the weights of those before, along C
+    share: float = 1.0  # of its trees, that are grown where it is only compared
+
+    @property
+    def in_folds(self) -> Any:
+        """The learner to be compared, not fitted: of an ensemble, with a share of its members."""
+        if self.share == 1:
+            return self.estimator
+        counts = {
+            name: max(1, round(self.share * count))
+            for name, count in self.estimator.get_params().items()
+            if name.endswith("n_estimators")
+        }
+        return clone(self.estimator).set_params(**counts)
 
 
 @dataclass(frozen=True)
@@ -88,6 +103,17 @@ def candidates(X: Any, Y: LabelMatrix, portfolio: str, seed: int) -> list[Candid
             quick = [replace(one, family="") for one in quick]
         return quick or [min(tried, key=lambda one: one.seconds)]
     return sorted(tried, key=lambda one: (not one.path, one.seconds))
+
+
+def with_idf(tried: Sequence[Candidate]) -> list[Candidate]:
+    """The same candidates, with TF-IDF in place of counts for those that scale matters to."""
+
+    def weighted(one: Candidate) -> Candidate:
+        learner = make_pipeline(TfidfTransformer(sublinear_tf=True), one.estimator)
+        return replace(one, name=f"{one.name}, TF-IDF", estimator=learner, path=False)
+
+    free = "forests", "gradient boosting", "networks"
+    return [one if one.family.startswith(free) else weighted(one) for one in tried]
 
 
 def bag_candidates(X: Bags, Y: LabelMatrix, portfolio: str, seed: int) -> list[Candidate]:
@@ -129,7 +155,10 @@ def for_known_labels(learner: Any) -> Any:
 
 # with wide features these take most of the time, and gain little or nothing
 _NOT_WIDE = ("support vectors", "extra trees", "chains", "network", "BP-MLL")
-_QUICK = ("ML-kNN", "ML-kNN, cosine", "logistic regression, C=0.1", "logistic regression, C=1")
+_QUICK = (
+    "ML-kNN", "ML-kNN, cosine", "logistic regression, C=0.1", "logistic regression, C=1",
+    "logistic regression for label sets",
+)  # fmt: skip
 
 
 def _logistic(C: float) -> LogisticRegression:
@@ -167,7 +196,7 @@ def _for_dense(s: Size, seed: int) -> list[Candidate]:
         *found,
         Candidate(
             "chains of logistic regressions", _scaled(chains), 4e-7 * s.stored * s.q,
-            family="chains",
+            family="chains", share=HALF,
         ),
         *(
             Candidate(name, learner, kernel * s.q, family="support vectors")
@@ -195,7 +224,9 @@ def _for_sparse(s: Size, seed: int) -> list[Candidate]:
         *_linear(s, "linear support vectors", "squared_hinge", (0.1, 0.3, 1.0, 3.0)),
         *_linear(s, "logistic regression", "logistic", logistic_costs),
         Candidate("ML-kNN, cosine", neighbours, search, family="neighbours"),
-        Candidate("chains of logistic regressions", chains, 12 * linear, family="chains"),
+        Candidate(
+            "chains of logistic regressions", chains, 12 * linear, family="chains", share=HALF
+        ),
         Candidate(
             "logistic regression for label sets", logistic_sets, sets_cost, True,
             family="label sets",
@@ -259,8 +290,8 @@ def _forests(s: Size, seed: int) -> list[Candidate]:
             family="forests of other targets",
         ),
     ]  # fmt: skip
-    # a model that is larger than its part in the result is worth
-    return [one for one in found if not (one.decides and one.memory > LARGE)]
+    # without those whose model is larger than its part in the result is worth
+    return [replace(one, share=HALF) for one in found if not (one.decides and one.memory > LARGE)]
 
 
 def _boosters(seed: int, seconds: float) -> list[Candidate]:

@@ -187,7 +187,7 @@ def choose_and_fit(
         ]  # fmt: skip
         if not alive:
             raise none_left(tried) from next((one.error for one in tried if one.error), None)
-        fits = pool.refit * sum(one.seconds for one in alive if one.fitted is None)
+        fits = pool.refit * sum(one.last for one in alive if one.fitted is None)
         chosen = selection.choose(alive, fits)
         for one in finished:
             one.weight = 0.0
@@ -206,7 +206,7 @@ def choose_and_fit(
 
 def _has_time(one: Tried, pool: Pool, clock: Clock) -> bool:
     """Whether there is time for the last fit; there always is if it takes next to none."""
-    seconds = pool.refit * one.seconds
+    seconds = pool.refit * one.last
     return clock.limit is None or seconds < MARGIN * clock.limit or clock.allows(seconds)
 
 

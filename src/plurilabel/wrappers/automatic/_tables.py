@@ -15,7 +15,14 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from plurilabel._core.base import LabelMatrix, ProbabilisticClassifier, validate_features
 from plurilabel._core.blocks import dense, has_missing
 from plurilabel._core.data.bags import Bags
-from plurilabel._core.explanation.contributions import Explanations, checked_given, occlusion
+from plurilabel._core.explanation.contributions import (
+    Explanations,
+    Given,
+    Parts,
+    checked_given,
+    occlusion,
+)
+from plurilabel._core.explanation.models import names_after
 from plurilabel._core.unknown import UnknownLabels
 from plurilabel.bags import explain_bags
 from plurilabel.bags.shared import validated_bags
@@ -28,7 +35,7 @@ LARGEST = 1e150  # of values: squares of larger ones overflow
 class TableClassifier(ProbabilisticClassifier):
     """A classifier whose hooks get encoded rows; ``encoder`` is a parameter, or None.
 
-    Its hook for scores is ``_scores_of_encoded(A)``.
+    Its hooks are ``_scores_of_encoded(A)`` and ``_parts_of_encoded(a, given)``.
     """
 
     encoder: Any
@@ -72,7 +79,10 @@ class TableClassifier(ProbabilisticClassifier):
         feature_names: Sequence[str] | None = None,
         reference: ArrayLike | None = None,
     ) -> list[Any]:
-        """Explain each label by occlusion of one feature at a time.
+        """Explain each label by the parts of the chosen learners, on the scale of log-odds.
+
+        Learners that can be decomposed are, and the others are explained by occlusion of one
+        feature at a time; each counts with its weight.
 
         Parameters
         ----------
@@ -94,15 +104,25 @@ class TableClassifier(ProbabilisticClassifier):
             medians = self.encoder_.statistics_ if reference is None else reference
             return super().explain(X, feature_names=feature_names, reference=medians)
         X = self._validate_predict(X)
-        names = self.encoder_.get_feature_names_out() if feature_names is None else feature_names
         A = self._encoded(X)
+        names = (
+            names_after(self.encoder_, A.shape[1], None)
+            if feature_names is None
+            else feature_names
+        )
         given = checked_given(list(names), reference, A.shape[1])
         scores = self._scores_of_encoded(A)
-        rows = (A[i : i + 1] for i in range(len(scores)))
-        parts = (occlusion(self._scores_of_encoded, row, given) for row in rows)
         return Explanations(
-            part.said_of(scores[i], self.label_names_) for i, part in enumerate(parts)
+            self._parts_of_encoded(A[i : i + 1], given).said_of(scores[i], self.label_names_)
+            for i in range(len(scores))
         )
+
+    def _parts(self, x: Any, given: Given) -> Parts:
+        return self._parts_of_encoded(self._encoded(x), given)
+
+    def _parts_of_encoded(self, a: Any, given: Given) -> Parts:
+        """Base and parts of the scores of one encoded row."""
+        return occlusion(self._scores_of_encoded, a, given, "predict_proba")
 
     # the door -----------------------------------------------------------------------------
 
@@ -128,8 +148,13 @@ class TableClassifier(ProbabilisticClassifier):
         values = X.data if sparse.issparse(X) else X
         if reset and (size := float(np.fmax.reduce(abs(values), axis=None, initial=0))) > LARGEST:
             raise ValueError(f"X must hold values up to {LARGEST:g}, got {size:g}: scale them")
-        # a data frame is stored by columns; sums in another order differ in the last bit
-        return X if sparse.issparse(X) else np.ascontiguousarray(X)
+        if not sparse.issparse(X):
+            # a data frame is stored by columns; sums in another order differ in the last bit
+            return np.ascontiguousarray(X)
+        if not X.data.all():  # TF-IDF takes the logarithm of all stored counts
+            X = X.copy()
+            X.eliminate_zeros()
+        return X
 
     def _takes_table(self, X: Any) -> bool:
         return isinstance(self.encoder_, TableEncoder) and (hasattr(X, "iloc") or is_texts(X))

@@ -47,6 +47,11 @@ class Tried:
     weight: float = 0.0
     costs: tuple[float, float] = (0.0, 0.0)  # bytes and seconds for a row, once fitted
 
+    @property
+    def last(self) -> float:
+        """Seconds of a fit with all trees."""
+        return self.seconds / self.candidate.share
+
     def fails(self, error: Exception) -> None:
         """Leave it out, and say why."""
         self.error, self.why_not = error, f"it failed: {said(error)}"
@@ -161,7 +166,7 @@ class Trials:
         alive = [one for one in self.tried if not one.why_not]
         for one in sorted(alive, key=lambda one: -np.nan_to_num(one.value, nan=np.inf)):
             guess = self._guess(one)
-            self._try(one, guess, guess, [other.seconds for other in self._finished()])
+            self._try(one, guess, guess, [other.last for other in self._finished()])
         if self.clock.limit is not None and len(self._finished()) > 1 and self._waiting():
             self._try_again()
         return self.tried
@@ -225,12 +230,12 @@ class Trials:
         """Use what is left of the time, now that it is known which learners have a weight."""
         finished = self._finished()
         weights = self.selection.choose(finished).weights.sum(axis=1)
-        fits = [one.seconds for one, weight in zip(finished, weights) if weight > 0]
+        fits = [one.last for one, weight in zip(finished, weights) if weight > 0]
         for one in self._waiting():
             one.why_not, guess = "", self._guess(one)
             self._try(one, guess if one.parts else guess / UNSURE, guess, fits)
             if one.held is not None:
-                fits.append(one.seconds)
+                fits.append(one.last)
 
     def _try(self, one: Tried, guess: float, first: float, fits: list[float]) -> None:
         """Try one if there is time, by a guess for all its folds, and another for the first.
@@ -240,7 +245,8 @@ class Trials:
         selection = self.selection.seconds([*self._finished(), one])
 
         def is_in_time(rounds: int, fold: float, least: float = 0.0) -> bool:
-            last = self.refit * sum(sorted([*fits, fold], reverse=True)[: self.most])
+            own = fold / one.candidate.share
+            last = self.refit * sum(sorted([*fits, own], reverse=True)[: self.most])
             return self.clock.allows(selection + max(rounds * fold + last, least))
 
         # something has to be tried, as long as there is any time
@@ -274,11 +280,12 @@ class Trials:
         if one.parts:
             return one.seconds
         ratios = [
-            other.seconds / other.candidate.seconds
+            other.last / other.candidate.seconds
             for other in self.tried
             if other.seconds > 0 and other.candidate.seconds > 0.05
         ]
-        return one.candidate.seconds * float(np.median(ratios or [1.0]))
+        guess = one.candidate.seconds * float(np.median(ratios or [1.0]))
+        return guess * one.candidate.share
 
 
 def _too_costly(candidate: Candidate, clock: Clock) -> str:

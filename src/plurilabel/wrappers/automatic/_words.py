@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.linalg import cholesky, solve_triangular
 from scipy.sparse import issparse
 from sklearn.base import clone
-from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.feature_extraction.text import TfidfTransformer, TfidfVectorizer
 from sklearn.pipeline import FeatureUnion
 from sklearn.preprocessing import normalize
 
@@ -87,9 +87,7 @@ def choose_words(
     choices = [names for names in CHOICES if set(names) <= set(found)]
     if len(choices) == 1:
         return _with(encoder, found, choices[0]), {}, _told(choices[0])
-    sizes = np.cumsum([len(test) for _, test in splits])
-    some = splits[: int(np.searchsorted(sizes, ENOUGH)) + 1]
-    folds = []
+    some, folds = _deciding(splits), []
     for train, test in some:
         fitted = _with(encoder, found, tuple(found))
         A = fitted.fit_transform(safe_indexing(X, train))
@@ -104,6 +102,24 @@ def choose_words(
     chosen = best[1]
     encoded = {train.tobytes(): fold.rows(chosen) for (train, _), fold in zip(some, folds)}
     return _with(encoder, found, chosen), encoded, _told(chosen)
+
+
+def idf_helps(X: Any, Y: Any, splits: Sequence[Split], measure: Measure, cut: Cut) -> bool:
+    """Whether rows of counts are better with higher weights for rare words (TF-IDF)."""
+    if not issparse(X) or not len(X.data) or X.data.min() < 0 or (X.data % 1).any():
+        return False
+    some = _deciding(splits)
+    plain = [(normalize(X[train]), normalize(X[test])) for train, test in some]
+    words = [TfidfTransformer(sublinear_tf=True).fit(X[train]) for train, _ in some]
+    rare = [tuple(one.transform(X[rows]) for rows in split) for one, split in zip(words, some)]
+    before, now = (_value(folds, Y, some, measure, cut) for folds in (plain, rare))
+    return now > before + WORTH
+
+
+def _deciding(splits: Sequence[Split]) -> Sequence[Split]:
+    """The first splits, as many as have enough test rows."""
+    sizes = np.cumsum([len(test) for _, test in splits])
+    return splits[: int(np.searchsorted(sizes, ENOUGH)) + 1]
 
 
 class Fold:
