@@ -250,6 +250,18 @@ def wrong_labels() -> list[str]:
     return matrix(("100100", "010x10", "001100", "100001"), 60, 20)
 
 
+def active_learning() -> list[str]:
+    at = [(52, 34), (84, 70), (60, 92), (112, 42), (100, 96), (150, 64), (182, 36), (176, 92)]
+    known = {(52, 34): BLUE, (100, 96): GREEN, (182, 36): ORANGE}
+    dots = [dot(x, y, 7, known.get((x, y), GREY)) for x, y in at]
+    return [*dots, dot(150, 64, 14, "none", stroke=ORANGE, stroke_width=3), word(150, 40, "?")]
+
+
+def labeling() -> list[str]:
+    ticked = [dot(70, y, 9, colour) for y, colour in ((36, BLUE), (64, GREY), (92, ORANGE))]
+    return [*ticked, *(line((92, y), (180, y)) for y in (36, 64, 92))]
+
+
 def hierarchies() -> list[str]:
     lines = [
         line((120, 30), (72, 62)),
@@ -370,6 +382,8 @@ PICTURES = {
     "thresholds": thresholds,
     "imbalance": imbalance,
     "missing-labels": missing_labels,
+    "labeling": labeling,
+    "active-learning": active_learning,
     "wrong-labels": wrong_labels,
     "many-hands": many_hands,
     "hierarchies": hierarchies,

@@ -68,13 +68,13 @@ def test_code_runs(page, tmp_path, monkeypatch, request, quick_portfolio):
             pytest.importorskip(library)
     if re.search(r"StaticEncoder\(|LabelDescriptions\(|tfidf\+static", text):
         pytest.importorskip("wordllama")
-    if "plurilabel.serve import" in text:
+    if "plurilabel.serve import" in text or "plurilabel.serve.labeling" in text:
         pytest.importorskip("fastapi")
     imported = " ".join(re.findall(r"^(?:>>> )?from plurilabel import (.*)$", text, re.MULTILINE))
     for name in learners().keys() & set(re.findall(r"\w+", imported)):
         if learners()[name].needs:
             pytest.importorskip(learners()[name].needs)
-    pytest.importorskip("matplotlib").use("agg")
+    pytest.importorskip("matplotlib")
     monkeypatch.chdir(tmp_path)
     # a module, so that classes defined on a page can be pickled
     module = types.ModuleType("page")
@@ -244,7 +244,9 @@ REFERENCE = [
 ]
 
 
-@pytest.mark.parametrize("package", [*REFERENCE, "models.mlflow", "serve.label_studio"])
+@pytest.mark.parametrize(
+    "package", [*REFERENCE, "models.mlflow", "serve.label_studio", "serve.labeling"]
+)
 def test_reference_begins_with_a_summary(package, monkeypatch):
     pytest.importorskip("sphinx")
     for library in ("torch", "river", "dask", "fastapi"):

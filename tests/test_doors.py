@@ -1,5 +1,6 @@
 """One road: Python, files, the command line and the service give the same answer, bit for bit."""
 
+import json
 from functools import partial
 from itertools import combinations
 from typing import ClassVar
@@ -117,6 +118,30 @@ def answers(tmp_path_factory, few_candidates):
 def test_two_doors(answers, one, other):
     np.testing.assert_array_equal(answers[one][0], answers[other][0])
     assert answers[one][1] == answers[other][1]
+
+
+def test_explanations_by_every_door(tmp_path, few_candidates, capsys):
+    """The parts of a label are the same in Python, by command and from the service."""
+    frame, Y = table()
+    auto = AutoClassifier(portfolio="quick", random_state=0).fit(frame[["body", "price"]], Y)
+    save_model(auto, tmp_path / "m.skops")
+    row = frame[["body", "price"]][1:2]
+    (why,) = auto.explain(row)
+    row.to_csv(tmp_path / "new.csv", index=False)
+    given = [str(tmp_path / "m.skops"), str(tmp_path / "new.csv")]
+    options = ["--label", ",".join(LABELS), "--top", "4", "--json"]
+    command(["explain", *given, *options], standalone_mode=False)
+    (shown,) = json.loads(capsys.readouterr().out)["rows"]
+    model = load_model(tmp_path / "m.skops")
+    answer = Service(model).explain(row.to_dict("records"), top=4)["rows"][0]
+    by_service = {one["label"]: one["parts"] for one in answer["labels"]}
+    for one in shown["labels"]:
+        label = one["label"]
+        parts = dict(why.top(label, 4))
+        assert list(parts) == list(one["parts"])
+        assert parts == pytest.approx(one["parts"])
+        assert parts == pytest.approx({p["part"]: p["adds"] for p in by_service[label]}, abs=1e-6)
+        assert parts == pytest.approx(dict(model.explain(row)[0].top(label, 4)))
 
 
 def test_the_encoder_learns_in_every_fold(few_candidates):

@@ -84,6 +84,7 @@ DEPENDS_ON_LABEL_ORDER = {  # RAkEL has models of all pairs of these few labels
     "BPMLL": "the first weights are drawn by column number",
     "HierarchicalNetwork": "the first weights are drawn by column number",
     "MLFastText": "the first weights are drawn by column number",
+    "LabelForest": "combinations of labels are drawn by column number",
     "MLROS": "rows are drawn label by label",
 }
 DEPENDS_ON_ORIGIN = {
@@ -93,6 +94,7 @@ DEPENDS_ON_ORIGIN = {
     "OneVsAllLinear": "the intercept is a feature like others, or rows have length one",
     "LabelTree": "the intercept is a feature like others, or rows have length one",
     "LabelEmbedding": "rows have length one",
+    "LabelForest": "scikit-learn's trees read single precision",
     "MLFastText": "rows have length one",
     "cosine": "directions depend on the origin",
     "MLDecisionTree": "scikit-learn's trees read single precision",

@@ -41,7 +41,7 @@ from plurilabel import AutoClassifier, BinaryRelevance, datasets, metrics
 from plurilabel._core.blocks import dense
 from plurilabel._core.records import digest_of
 from plurilabel.model_selection import IterativeStratifiedKFold
-from plurilabel.wrappers import _pool, _search
+from plurilabel.wrappers.automatic import _pool, _trials
 from plurilabel.wrappers.automatic._pool import fit_one
 from plurilabel.wrappers.automatic._portfolio import candidates
 
@@ -94,25 +94,24 @@ class Kept:
         return self._ask("predict", X)
 
 
-class Shared(AutoClassifier):
-    """AutoClassifier whose fitted learners are kept, for the next measure."""
+class Shared:
+    """Fitted learners of a split, which are kept for the next measure."""
 
     kept: dict[str, Kept] = {}  # noqa: RUF012 - emptied for each split
-    tried: list[str] | None = None  # by the first fit; the later ones try no more
     X_test = None
     outside = 0.0  # processor seconds for what a fit of one measure does not do
 
-    def _candidates(self, X, Y, seed):
-        found = super()._candidates(X, Y, seed)
-        return [one for one in found if self.tried is None or one.name in self.tried]
-
-    def _fit_member(self, member, X, Y):
-        if member.name not in self.kept:
-            fitted = super()._fit_member(member, X, Y)
+    @staticmethod
+    def fit(pool, candidate):
+        """In place of ``Pool.fit``."""
+        if candidate.name not in Shared.kept:
             started = process_time()
-            self.kept[member.name] = Kept(fitted, self.X_test)
+            fitted = fit_one(candidate.estimator, pool.X, pool.Y)
+            pool.fit_seconds += process_time() - started
+            started = process_time()
+            Shared.kept[candidate.name] = Kept(fitted, Shared.X_test)
             Shared.outside += process_time() - started
-        return self.kept[member.name]
+        return Shared.kept[candidate.name]
 
 
 @contextmanager
@@ -143,7 +142,8 @@ def main() -> None:
     parser.add_argument("--other-limit", type=float, help="seconds for each learner beside it")
     asked = parser.parse_args()
     warnings.simplefilter("ignore")
-    _search.monotonic = _pool.monotonic = process_time
+    _trials.perf_counter = _pool.perf_counter = process_time
+    _pool.Pool.fit = Shared.fit
     for name in asked.datasets:
         data = datasets.load(name)
         parts = five_folds(data) if asked.folds else [data.holdout()]
@@ -174,20 +174,18 @@ def measure_split(name, part, asked):
     path, timed = asked.folder / f"{name}.joblib", asked.folder / f"{name}.json"
     asked.folder.mkdir(parents=True, exist_ok=True)
     Shared.kept = joblib.load(path) if path.exists() else {}
-    Shared.X_test, Shared.tried = X_test, None
+    Shared.X_test = X_test
     options = {
         "random_state": 0, "memory": asked.folder / f"scores-{name}",
         "time_limit": asked.time_limit,
     }  # fmt: skip
     whole = not options["memory"].exists()  # a run that goes on cannot be timed
     times = json.loads(timed.read_text()) if timed.exists() else None
-    if times is not None:
-        Shared.tried = times["tried"]
     figures: dict[str, dict[str, float]] = {measure: {} for measure in MEASURES}
     expected = {}
     for measure in MEASURES:
         Shared.outside, started, begun = 0.0, monotonic(), process_time()
-        model = Shared(measure, **options).fit(X, Y)
+        model = AutoClassifier(measure, **options).fit(X, Y)
         wall, processor = monotonic() - started, process_time() - begun - Shared.outside
         if times is None:
             times = {
@@ -201,7 +199,6 @@ def measure_split(name, part, asked):
                 "folds": model.seconds_["folds"],
             }  # fmt: skip
             timed.write_text(json.dumps(times, indent=1))
-            Shared.tried = times["tried"]
             print(model.summary(), flush=True)
         answer = metrics.evaluate(Y_test, model.predict_proba(X_test), model.predict(X_test))
         figures[measure]["AutoClassifier"] = answer[measure]
@@ -228,7 +225,7 @@ def others(name, X, Y, asked):
     beside = {
         one.name: one.estimator
         for one in candidates(X, Y, "full", seed)
-        if one.memory <= _search.LARGEST and one.seconds <= longest
+        if one.memory <= _trials.LARGEST and one.seconds <= longest
     }
     beside["forest per label"] = BinaryRelevance(RandomForestClassifier(100, random_state=0))
     if not sparse.issparse(X):

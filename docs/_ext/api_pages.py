@@ -23,7 +23,7 @@ from plurilabel._core.roster import FAMILIES, estimators, learners
 sys.path.insert(0, str(Path(__file__).parents[2] / "scripts"))
 from house_map import SRC, floors, map_table
 
-SUBMODULES = ("models.mlflow", "serve.label_studio")
+SUBMODULES = ("models.mlflow", "serve.label_studio", "serve.labeling")
 """Public modules inside a package, with pages of their own."""
 
 TITLES = {"class": "Classes", "exc": "Errors", "func": "Functions", "data": "Constants"}
@@ -101,6 +101,9 @@ def entry_of(kind: str, home: str, name: str, text: str) -> list[str]:
         return [f".. py:data:: {name}", f"   :module: {home}", "", *body]
     directive = {"class": "autoclass", "exc": "autoexception", "func": "autofunction"}[kind]
     members = [] if kind == "func" else ["   :members:"]
+    # some displays have from_estimator from a base class, and a project most of its methods
+    if name.endswith(("Display", "LabelProject")):
+        members.append("   :inherited-members:")
     return [f".. {directive}:: {home}.{name}", *members]
 
 

@@ -35,8 +35,8 @@ __version__ = "0.1.0.dev0"
 
 _PACKAGES = (
     "bags", "cli", "datasets", "distributed", "evaluation", "graded", "inspection", "io",
-    "learners", "metrics", "model_selection", "models", "neighbors", "serve", "streams", "text",
-    "thresholds", "votes", "wrappers",
+    "labeling", "learners", "metrics", "model_selection", "models", "neighbors", "serve",
+    "streams", "text", "thresholds", "votes", "wrappers",
 )  # fmt: skip
 
 _FUNCTIONS = {

@@ -298,7 +298,8 @@ def test_strange_words_for_labels_are_refused(nowhere, monkeypatch):
     bunch = bunch_of(datasets.load("digits"))
     bunch.target["even"] = "perhaps"
     monkeypatch.setattr(_load, "fetch_openml", lambda **_: bunch)
-    with pytest.raises(ValueError, match="expected TRUE or FALSE in column 'even', got 'perhaps'"):
+    match = "column 'even', row 0: expected a label 0 or 1, got 'perhaps'"
+    with pytest.raises(ValueError, match=match):
         datasets.load("yeast")
 
 

@@ -6,7 +6,14 @@ import pytest
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.pipeline import make_pipeline
 
-from plurilabel import CalibratedClassifier, OneVsAllLinear, TableEncoder, ThresholdClassifier
+from plurilabel import (
+    AutoClassifier,
+    CalibratedClassifier,
+    OneVsAllLinear,
+    TableEncoder,
+    ThresholdClassifier,
+)
+from plurilabel._core.explanation.marks import Marker, readable
 from plurilabel.inspection import explain
 from plurilabel.io import word_features
 from plurilabel.models import train
@@ -79,3 +86,41 @@ def test_rows_that_are_not_texts():
     (why,) = explain(OneVsAllLinear(normalize=False).fit(X, Y), X[:1] + 1)
     with pytest.raises(ValueError, match="text must be given"):
         why.marked(0)
+
+
+NAMES = {
+    "numbers__amount": "amount",
+    "categories__country_fr": "country_fr",
+    "text__goal": "text: goal",
+    "text body__late goal": "body: late goal",
+    "text body__words__goal": "body: goal",
+    "text body__parts__ goa": "body: goa…",
+    "parts__oal": "…oal…",
+    "parts__al ": "…al",
+    "tfidfvectorizer-1__goal": "goal",
+    "tfidfvectorizer-2__ goal ": "goal",
+    "text body__vectors__staticencoder0": "body: staticencoder0",
+    "cou…": "cou…",
+    "goal": "goal",
+}
+
+
+def test_names_are_without_those_of_encoders():
+    assert {name: readable(name) for name in NAMES} == NAMES
+
+
+def test_an_automatic_model_names_columns_and_words():
+    """Names and marks, with two columns of text, and a number named like a word."""
+    frame = pd.DataFrame({"note": TEXTS, "title": TEXTS, "goal": np.arange(12.0) + 1})
+    encoder = TableEncoder(words=word_features(subwords=True), text=["note", "title"])
+    model = AutoClassifier(portfolio=[OneVsAllLinear()], encoder=encoder, cv=2)
+    (why,) = model.fit(frame, Y).explain(frame.iloc[[8]])
+    names = set(why.part_names)
+    assert {"goal", "note: goal", "title: goal", "title: goa…"} <= names
+    assert not any("__" in name for name in names)
+    marks = Marker(why, TEXTS[0], "title").marked("sports").marks
+    assert [TEXTS[0][start:end] for start, end, _ in marks] == ["a", "late", "goal"]
+    one = train(frame[["note", "goal"]], Y, text="note", learner="OneVsAllLinear", holdout=0)
+    (why,) = one.explain(frame[["note", "goal"]][1:2])
+    place = list(why.part_names).index("goal")
+    assert why.marked("sports").rest == pytest.approx(why.parts[place, 0])

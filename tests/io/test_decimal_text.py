@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from plurilabel.io._decimal_text import DecimalText
+from plurilabel.io._sparse_lines import DecimalText
 
 
 def parsed(words):

@@ -26,8 +26,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import assert_all_finite
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
+from sklearn.utils import assert_all_finite, get_tags
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
@@ -47,7 +48,7 @@ from plurilabel._core.blocks import (
     refuse_masked,
     short_indices,
 )
-from plurilabel._core.compat import check_params, check_sample_weight
+from plurilabel._core.compat import all_constraints, check_params, check_sample_weight
 from plurilabel._core.explanation.contributions import (
     Explanations,
     Given,
@@ -77,10 +78,10 @@ from plurilabel._core.unknown import UnknownLabels, known_part
 from plurilabel._core.words import FRACTIONS, check_unicode
 
 __all__ = [
-    "CUTS", "AllOrNothing", "LabelMatrix", "MultiLabelClassifier", "NumberedNames",
-    "ProbabilisticClassifier", "ScoringClassifier", "WeightedFit", "check_labels",
-    "check_scores", "column_names", "default_label_names", "is_tags", "names_or_default",
-    "refuse_masked", "tag_matrix", "validate_features",
+    "CUTS", "AllOrNothing", "AroundEstimator", "LabelMatrix", "MultiLabelClassifier",
+    "NumberedNames", "ProbabilisticClassifier", "ScoringClassifier", "WeightedFit", "check_labels",
+    "check_scores", "column_names", "default_label_names", "fit_router", "is_tags",
+    "names_or_default", "refuse_masked", "tag_matrix", "validate_features",
 ]  # fmt: skip
 
 CUTS = {"predict_proba": 0.5, "decision_function": 0.0}
@@ -104,11 +105,15 @@ class AllOrNothing:
     """A ``fit`` that fails changes nothing, nor does ``partial_fit``, ``forget`` and so on.
 
     If one of these methods raises, or is interrupted, all attributes are restored. For that to
-    work, the methods replace attributes instead of changing arrays or lists in place.
+    work, the methods replace attributes instead of changing arrays or lists in place. Subclasses
+    inherit the ``_parameter_constraints`` of their bases.
     """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
+        cls._parameter_constraints = all_constraints(cls)
         for name in ("fit", "partial_fit", "learn_one", "forget", "refit"):
             if callable(method := vars(cls).get(name)):
                 setattr(cls, name, _undone_on_error(method))
@@ -139,12 +144,14 @@ class MultiLabelClassifier(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
     A ``fit`` that fails changes nothing. A fitted learner predicts with the parameters of its
     ``fit``, whatever is set later, except ``n_jobs``, which does not change results. Parameters
     needed after ``fit`` are stored under their name with a trailing ``_``.
+
+    All fitted learners have ``label_names_`` of shape (q,), ``n_labels_``, ``classes_`` and,
+    unless X is passed on unchecked, ``n_features_in_``.
     """
 
     _learns_from_known: ClassVar[bool] = False  # then ``_fit`` gets UnknownLabels if some are not
     _learns_from_soft: ClassVar[bool] = False  # then ``_fit`` gets probabilities as they are
     _X_form: ClassVar[dict[str, Any]] = {}  # passed to ``validate_data`` for X
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
     _fitted: ClassVar[Declared] = {
         "n_features_in_": count(optional=True),
         "n_labels_": count(),
@@ -247,7 +254,7 @@ class MultiLabelClassifier(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
 
     def _parts(self, x: Any, given: Given) -> Parts:
         """Base and parts of the scores of one row (1, d); by occlusion unless overridden."""
-        return occlusion(self._scores, x, given)
+        return occlusion(self._scores, x, given, self._score_method())
 
     @abstractmethod
     def _fit(self, X: Any, Y: LabelMatrix) -> None: ...
@@ -401,6 +408,39 @@ class MultiLabelClassifier(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
         tags.input_tags.sparse = True
         tags.input_tags.allow_nan = self._X_form.get("ensure_all_finite") == "allow-nan"
         return tags
+
+
+class AroundEstimator(MetaEstimatorMixin):
+    """A learner around ``estimator``: it takes the X and the metadata that this takes."""
+
+    _fitted: ClassVar[Declared] = {"allow_nan_": flag()}
+    estimator: Any
+    allow_nan_: bool  # of ``fit``: another estimator may be set later
+
+    def _validate_X(self, X: Any, *, reset: bool) -> Any:
+        # C order, into which most base estimators would copy X anyway
+        allow_nan = get_tags(self.estimator).input_tags.allow_nan if reset else self.allow_nan_
+        finite = "allow-nan" if allow_nan else True
+        return validate_features(self, X, reset=reset, order="C", ensure_all_finite=finite)
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Route metadata of ``fit`` to ``estimator.fit``."""
+        return fit_router(self)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        inner = get_tags(self.estimator)
+        tags.input_tags.sparse = inner.input_tags.sparse
+        tags.input_tags.allow_nan = inner.input_tags.allow_nan
+        tags.non_deterministic = inner.non_deterministic
+        return tags
+
+
+def fit_router(learner: Any) -> MetadataRouter:
+    """Metadata routing from ``fit`` to ``estimator.fit``."""
+    mapping = MethodMapping().add(caller="fit", callee="fit")
+    router = MetadataRouter(owner=type(learner).__name__)
+    return router.add(estimator=learner.estimator, method_mapping=mapping)
 
 
 class WeightedFit(MultiLabelClassifier):

@@ -211,6 +211,13 @@ def csr_of_rows(data: Any, columns: Any, sizes: Any, width: int) -> sparse.csr_a
     return sparse.csr_array((data, columns, ends), shape=(len(sizes), width))
 
 
+def only_used(X: sparse.csr_array) -> tuple[NDArray[np.intp], sparse.csr_array]:
+    """The columns of X with stored values, and X with only these columns."""
+    used, columns = np.unique(X.indices, return_inverse=True)
+    columns = columns.astype(X.indices.dtype)
+    return used, sparse.csr_array((X.data, columns, X.indptr), shape=(X.shape[0], len(used)))
+
+
 def entries_above(matrix: sparse.csr_array, cut: float) -> sparse.csr_array:
     """A 0/1 matrix of the stored entries above ``cut``."""
     n, q = matrix.shape

@@ -5,10 +5,13 @@ and what its ``check_param_validation`` expects, come with it.
 """
 
 import platform
+import sys
 from functools import cache
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any
+from numbers import Integral, Real
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, TypeAlias, Union, get_args, get_origin
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,11 +27,35 @@ from sklearn.utils.validation import _check_method_params as rows_of_params
 from sklearn.utils.validation import _check_sample_weight
 
 __all__ = [
-    "BOOLEAN_METRICS", "HasMethods", "Interval", "StrOptions", "check_params",
+    "BOOLEAN_METRICS", "AtLeastOne", "AtLeastTwo", "Fraction", "HasMethods", "Interval", "Natural",
+    "NotNegative", "Positive", "Share", "StrOptions", "all_constraints", "check_params",
     "check_sample_weight", "class_numbers", "constraints_of", "fitted_gamma", "import_extra",
     "option_words", "rows_of_params", "safe_indexing", "validate_parameter_constraints",
     "versions",
 ]  # fmt: skip
+
+# types of parameters, with the constraints that they stand for
+AtLeastOne: TypeAlias = Annotated[int, Interval(Integral, 1, None, closed="left")]
+AtLeastTwo: TypeAlias = Annotated[int, Interval(Integral, 2, None, closed="left")]
+Natural: TypeAlias = Annotated[int, Interval(Integral, 0, None, closed="left")]
+Positive: TypeAlias = Annotated[float, Interval(Real, 0, None, closed="neither")]
+NotNegative: TypeAlias = Annotated[float, Interval(Real, 0, None, closed="left")]
+Fraction: TypeAlias = Annotated[float, Interval(Real, 0, 1, closed="neither")]
+Share: TypeAlias = Annotated[float, Interval(Real, 0, 1, closed="both")]
+_COUNTS = ("max_iter", "n_estimators", "n_iter_no_change", "n_neighbors")
+USUAL: dict[str, list[Any]] = {
+    **{name: [Interval(Integral, 1, None, closed="left")] for name in _COUNTS},
+    **{name: [Interval(Real, 0, None, closed="left")] for name in ("smoothing", "tol")},
+    "C": [Interval(Real, 0, None, closed="neither")],
+    "device": [str],
+    "drift_detector": [None, HasMethods(["update", "clone"])],
+    "index": [None, HasMethods(["fit", "kneighbors"])],
+    "metric": [str, callable],
+    "n_jobs": [None, Integral],
+    "random_state": ["random_state"],
+    "verbose": ["verbose"],
+}
+"""The constraints of parameters that mean the same in all learners."""
 
 
 def import_extra(module: str, user: str, extra: str) -> Any:
@@ -44,6 +71,39 @@ def import_extra(module: str, user: str, extra: str) -> Any:
 def constraints_of(estimator: type[Any], *names: str) -> dict[str, list[Any]]:
     """Constraints of some parameters of a scikit-learn estimator."""
     return {name: estimator._parameter_constraints[name] for name in names}
+
+
+def all_constraints(cls: type[Any]) -> dict[str, list[Any]]:
+    """The constraints that a class declares, those of its bases and fields, and the usual ones."""
+    found = dict(USUAL)
+    for base in reversed(cls.__mro__):
+        for name, kind in vars(base).get("__annotations__", {}).items():
+            if (constraints := _constraints_of_type(kind, base.__module__)) is not None:
+                found[name] = constraints
+        found |= vars(base).get("_parameter_constraints", {})
+    return found
+
+
+def _constraints_of_type(kind: Any, module: str) -> list[Any] | None:
+    """The constraints that the type of a field stands for; None if a part of it has none."""
+    if isinstance(kind, str):
+        try:
+            kind = eval(kind, vars(sys.modules[module]))
+        except NameError:  # imported for type checkers only
+            return None
+    found: list[Any] = []
+    for part in get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,):
+        if part is NoneType:
+            found.append(None)
+        elif part is bool:
+            found.append("boolean")
+        elif get_origin(part) is Literal:
+            found.append(StrOptions({*get_args(part)}))
+        elif get_origin(part) is Annotated:
+            found += part.__metadata__
+        else:
+            return None
+    return found
 
 
 def option_words(constraints: Any) -> frozenset[str]:

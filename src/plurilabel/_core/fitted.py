@@ -117,7 +117,13 @@ def check_sparse(matrix: Any) -> None:
         held.pop(name, None)
     if type(matrix).__name__[:4] not in ("csr_", "csc_") or not _IN_SPARSE.issuperset(held):
         raise ValueError(f"CSR or CSC, got a {type(matrix).__name__}")
-    _check_sparse_parts(held.get("_shape"), [held.get(n) for n in ("data", "indices", "indptr")])
+    shape, parts = held.get("_shape"), [held.get(n) for n in ("data", "indices", "indptr")]
+    if not (isinstance(shape, tuple) and len(shape) == 2 and all(map(_is_size, shape))):
+        raise ValueError(f"of two dimensions, got shape {shape}")
+    if not all(isinstance(part, np.ndarray) and part.ndim == 1 for part in parts):
+        raise ValueError("a sparse matrix of three arrays")
+    if not all(part.dtype.kind in kinds for part, kinds in zip(parts, ("biuf", "i", "i"))):
+        raise ValueError(f"a sparse matrix of numbers, got {[str(part.dtype) for part in parts]}")
     # scipy checks neither if the last pointer is 0, and takes differences, which overflow
     sound = "a sparse matrix with sound pointers, got"
     if any((part[1:] < part[:-1]).any() for part in in_blocks(matrix.indptr, more=1)):
@@ -129,15 +135,6 @@ def check_sparse(matrix: Any) -> None:
     width = matrix.shape[1 if type(matrix).__name__.startswith("csr_") else 0]
     if any(((part < 0) | (part >= width)).any() for part in in_blocks(matrix.indices)):
         raise ValueError(f"{sound} one where indices are not below {width}")
-
-
-def _check_sparse_parts(shape: Any, parts: list[Any]) -> None:
-    if not (isinstance(shape, tuple) and len(shape) == 2 and all(map(_is_size, shape))):
-        raise ValueError(f"of two dimensions, got shape {shape}")
-    if not all(isinstance(part, np.ndarray) and part.ndim == 1 for part in parts):
-        raise ValueError("a sparse matrix of three arrays")
-    if not all(part.dtype.kind in kinds for part, kinds in zip(parts, ("biuf", "i", "i"))):
-        raise ValueError(f"a sparse matrix of numbers, got {[str(part.dtype) for part in parts]}")
 
 
 _BLOCK = 2**20
@@ -187,7 +184,11 @@ def _check_attribute(part: Any, name: str, every: Any, entries: Any, sizes: _Siz
     if name not in held:
         raise ValueError(f"{name} of a {owner} is missing")
     if first.check is None:
-        _check_parameters(part, name, held[name], several=first.several)
+        constraints = type(part)._parameter_constraints
+        given = held[name] if first.several else {name.removesuffix("_"): held[name]}
+        if not isinstance(given, dict) or not constraints.keys() >= given.keys():
+            raise ValueError(f"{name} of a {owner} must be a dict of its parameters")
+        validate_parameter_constraints(constraints, given, f"fitted {owner}")
         return
     if not isinstance(entries, tuple | list) or len(entries) != len(every):
         raise ValueError(f"{name} of a {owner} must have {len(every)} entries")
@@ -196,14 +197,6 @@ def _check_attribute(part: Any, name: str, every: Any, entries: Any, sizes: _Siz
             fitted.check(fitted, value, sizes)
         except ValueError as error:
             raise ValueError(f"{name} of a {owner} must be {error}") from None
-
-
-def _check_parameters(part: Any, name: str, value: Any, *, several: bool) -> None:
-    owner, constraints = type(part).__name__, type(part)._parameter_constraints
-    given = value if several else {name.removesuffix("_"): value}
-    if not isinstance(given, dict) or not constraints.keys() >= given.keys():
-        raise ValueError(f"{name} of a {owner} must be a dict of its parameters")
-    validate_parameter_constraints(constraints, given, f"fitted {owner}")
 
 
 class _Sizes:

@@ -148,6 +148,7 @@ _PLAIN: tuple[tuple[Any, Callable[[Any], Any]], ...] = (
     (np.ndarray, lambda value: plain(value.tolist())),
     (Mapping, lambda value: {str(key): plain(entry) for key, entry in value.items()}),
     ((list, tuple, range), lambda value: [plain(entry) for entry in value]),
+    (os.PathLike, os.fspath),
 )
 
 

@@ -39,10 +39,6 @@ def label_scores(
         Number of labels. Needed only for a single label: scikit-learn's classifiers then return
         two columns (absent, present), which look the same as two labels.
 
-    Returns
-    -------
-    ndarray or csr_array of shape (n, q)
-
     Examples
     --------
     >>> import numpy as np
@@ -56,6 +52,13 @@ def label_scores(
     return score_matrix(output, classes=getattr(estimator, "classes_", None), n_labels=n_labels)
 
 
+def scores_or_none(estimator: Any, X: Any, q: int) -> Any:
+    """Scores (n, q), or None if the estimator has none."""
+    if not (hasattr(estimator, "predict_proba") or hasattr(estimator, "decision_function")):
+        return None
+    return label_scores(estimator, X, n_labels=q)
+
+
 def score_matrix(
     output: Any, *, classes: Any = None, n_labels: int | None = None
 ) -> NDArray[Any] | sparse.csr_array:
@@ -65,7 +68,10 @@ def score_matrix(
     if n_labels is not None:
         check_count(n_labels, "n_labels")
     if isinstance(output, list) and len(output) > 0 and np.ndim(output[0]) == 2:
-        return _from_list(output, classes)
+        if classes is None or len(classes) != len(output) or any(np.ndim(c) != 1 for c in classes):
+            classes = [None] * len(output)  # the classifier does not say
+        columns = zip(output, classes)
+        return np.column_stack([_present(np.asarray(p), c, j) for j, (p, c) in enumerate(columns)])
     if sparse.issparse(output):
         return sparse.csr_array(output)
     scores = np.asarray(output)
@@ -76,14 +82,6 @@ def score_matrix(
     if n_labels == 1 and scores.shape[1] == 2:
         return scores[:, 1:]
     return scores
-
-
-def _from_list(output: list[Any], classes: Any) -> NDArray[Any]:
-    """The probabilities of class 1, from those of both classes of each label."""
-    if classes is None or len(classes) != len(output) or any(np.ndim(c) != 1 for c in classes):
-        classes = [None] * len(output)  # the classifier does not say
-    columns = zip(output, classes)
-    return np.column_stack([_present(np.asarray(p), c, j) for j, (p, c) in enumerate(columns)])
 
 
 def _present(proba: NDArray[Any], classes: ArrayLike | None, j: int) -> NDArray[Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,6 @@ from scipy import sparse
 from sklearn.utils import check_array, check_random_state
 
 from plurilabel._core.blocks import refuse_masked, row_blocks, squared_norms
-from plurilabel._core.compat import Interval, StrOptions
 from plurilabel._core.data.bags import Bags, as_bags
 from plurilabel._core.medoids import k_medoids as _k_medoids
 from plurilabel.neighbors import Formula
@@ -29,16 +28,6 @@ _AT_ONCE = 2**17  # distances held at a time: they stay in the cache of one core
 MOST = 1e300  # the largest entry of instances
 ALL_PAIRS = 5000  # bags up to which all distances are kept, 200 MB; beyond, they are recomputed
 MOST_ROUNDS = 1000
-
-MEDOID_CONSTRAINTS: dict[str, list[Any]] = {
-    "n_medoids": [
-        Interval(Real, 0, 1, closed="neither"),
-        Interval(Integral, 1, None, closed="left"),
-    ],
-    "distance": [StrOptions(set(KINDS))],
-    "random_state": ["random_state"],
-    "n_jobs": [None, Integral],
-}
 
 
 def hausdorff_distances(

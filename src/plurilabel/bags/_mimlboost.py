@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from numbers import Integral
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,7 +15,7 @@ from sklearn.utils import check_random_state
 
 from plurilabel._core.base import LabelMatrix, ScoringClassifier
 from plurilabel._core.blocks import dense
-from plurilabel._core.compat import HasMethods, Interval
+from plurilabel._core.compat import HasMethods
 from plurilabel._core.data.bags import Bags
 from plurilabel._core.explanation.contributions import SCORE, Given
 from plurilabel._core.fitted import Declared, numbers, values
@@ -24,6 +24,7 @@ from plurilabel.bags._bag_classifier import BagClassifier, BagExplanation, expla
 _LARGEST_C = 50.0  # of unbounded weights: exp(-50) is 0 for all purposes
 
 
+@dataclass(eq=False, repr=False)
 class MIMLBoost(BagClassifier, ScoringClassifier):
     """Boosting of bags, with labels as part of the instances.
 
@@ -86,9 +87,6 @@ class MIMLBoost(BagClassifier, ScoringClassifier):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "estimator": [None, HasMethods(["fit", "predict"])],
-        "n_estimators": [Interval(Integral, 1, None, closed="left")],
-        "random_state": ["random_state"],
-        "n_jobs": [None, Integral],
     }
     _fitted: ClassVar[Declared] = {
         "estimators_": values("m"),
@@ -96,18 +94,11 @@ class MIMLBoost(BagClassifier, ScoringClassifier):
         "constant_": numbers("n_labels_"),
     }
 
-    def __init__(
-        self,
-        estimator: Any = None,
-        *,
-        n_estimators: int = 25,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-    ):
-        self.estimator = estimator
-        self.n_estimators = n_estimators
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    estimator: Any = None
+    _: KW_ONLY
+    n_estimators: int = 25
+    random_state: Any = None
+    n_jobs: int | None = None
 
     def _fit(self, X: Bags, Y: LabelMatrix) -> None:
         Y = dense(Y)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from copy import deepcopy
-from numbers import Integral
-from typing import Any, ClassVar
+from dataclasses import KW_ONLY, dataclass
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,16 +12,17 @@ from scipy import sparse
 
 from plurilabel._core.base import LabelMatrix, ScoringClassifier
 from plurilabel._core.blocks import csr_of_rows, dense, row_blocks
-from plurilabel._core.compat import Interval, StrOptions
+from plurilabel._core.compat import AtLeastOne
 from plurilabel._core.data.bags import Bags
 from plurilabel._core.fitted import Declared, count, labels, numbers, parameter, values
 from plurilabel._core.least_squares import least_squares
 from plurilabel.bags._bag_classifier import BagClassifier, as_targets, constants_of, with_constants
-from plurilabel.bags._hausdorff import KINDS, hausdorff_distances
+from plurilabel.bags._hausdorff import hausdorff_distances
 
 _AT_ONCE = 2**24  # distances between bags that are kept at a time: 128 MB, and copies
 
 
+@dataclass(eq=False, repr=False)
 class MIMLkNN(BagClassifier, ScoringClassifier):
     """The labels of the nearest bags, and of the bags that have this one among their nearest.
 
@@ -74,30 +75,17 @@ class MIMLkNN(BagClassifier, ScoringClassifier):
            [0, 1]])
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
-        "n_citers": [Interval(Integral, 1, None, closed="left")],
-        "distance": [StrOptions(set(KINDS))],
-        "n_jobs": [None, Integral],
-    }
     _fitted: ClassVar[Declared] = {
         "bags_": values("n"), "distance_": parameter(), "Y_": labels("n", "n_labels_"),
         "radius_": numbers("n", finite=False), "n_neighbors_": count(below="n"),
         "coef_": numbers("n_labels_", "n_labels_"), "constant_": numbers("n_labels_"),
     }  # fmt: skip
 
-    def __init__(
-        self,
-        n_neighbors: int = 10,
-        *,
-        n_citers: int = 20,
-        distance: str = "average",
-        n_jobs: int | None = None,
-    ):
-        self.n_neighbors = n_neighbors
-        self.n_citers = n_citers
-        self.distance = distance
-        self.n_jobs = n_jobs
+    n_neighbors: int = 10
+    _: KW_ONLY
+    n_citers: AtLeastOne = 20
+    distance: Literal["max", "average", "min"] = "average"
+    n_jobs: int | None = None
 
     def _fit(self, X: Bags, Y: LabelMatrix) -> None:
         n, r, c = len(X), self.n_neighbors, self.n_citers

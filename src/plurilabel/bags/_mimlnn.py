@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from numbers import Real
-from typing import Any, ClassVar
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
 from plurilabel._core.base import LabelMatrix, ScoringClassifier
-from plurilabel._core.compat import Interval
+from plurilabel._core.compat import AtLeastOne, Fraction, NotNegative
 from plurilabel._core.data.bags import Bags
 from plurilabel._core.fitted import Declared, numbers, parameter, values
 from plurilabel._core.least_squares import least_squares
 from plurilabel.bags._bag_classifier import BagClassifier, as_targets, constants_of, with_constants
-from plurilabel.bags._hausdorff import MEDOID_CONSTRAINTS, fit_medoids, hausdorff_distances
+from plurilabel.bags._hausdorff import fit_medoids, hausdorff_distances
 
 
+@dataclass(eq=False, repr=False)
 class MIMLNN(BagClassifier, ScoringClassifier):
     """Describe bags by their distances to some bags; a linear layer maps these to all labels.
 
@@ -68,10 +69,6 @@ class MIMLNN(BagClassifier, ScoringClassifier):
            [0, 1]])
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **MEDOID_CONSTRAINTS,
-        "alpha": [Interval(Real, 0, None, closed="left")],
-    }
     _fitted: ClassVar[Declared] = {
         "medoids_": values("m"),
         "distance_": parameter(),
@@ -79,20 +76,12 @@ class MIMLNN(BagClassifier, ScoringClassifier):
         "constant_": numbers("n_labels_"),
     }
 
-    def __init__(
-        self,
-        n_medoids: float = 0.4,
-        *,
-        distance: str = "max",
-        alpha: float = 1.0,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-    ):
-        self.n_medoids = n_medoids
-        self.distance = distance
-        self.alpha = alpha
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    n_medoids: Fraction | AtLeastOne = 0.4
+    _: KW_ONLY
+    distance: Literal["max", "average", "min"] = "max"
+    alpha: NotNegative = 1.0
+    random_state: Any = None
+    n_jobs: int | None = None
 
     def _fit(self, X: Bags, Y: LabelMatrix) -> None:
         self.distance_ = self.distance

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from numbers import Real
-from typing import Any, ClassVar
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -13,14 +13,15 @@ from sklearn.svm import SVC
 
 from plurilabel._core.base import LabelMatrix, ScoringClassifier
 from plurilabel._core.blocks import dense
-from plurilabel._core.compat import Interval, StrOptions
+from plurilabel._core.compat import AtLeastOne, Fraction, Positive
 from plurilabel._core.data.bags import Bags
 from plurilabel._core.fitted import Declared, number, numbers, parameter, values
 from plurilabel._core.limits import check_size
 from plurilabel.bags._bag_classifier import BagClassifier, constants_of, with_constants
-from plurilabel.bags._hausdorff import MEDOID_CONSTRAINTS, fit_medoids, hausdorff_distances
+from plurilabel.bags._hausdorff import fit_medoids, hausdorff_distances
 
 
+@dataclass(eq=False, repr=False)
 class MIMLSVM(BagClassifier, ScoringClassifier):
     """Describe bags by their distances to some bags; an SVM learns each label from these.
 
@@ -83,12 +84,6 @@ class MIMLSVM(BagClassifier, ScoringClassifier):
            [0, 1]])
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **MEDOID_CONSTRAINTS,
-        "C": [Interval(Real, 0, None, closed="neither")],
-        "gamma": [StrOptions({"scale"}), Interval(Real, 0, None, closed="neither")],
-        "nonempty": ["boolean"],
-    }
     _fitted: ClassVar[Declared] = {
         "medoids_": values("m"), "distance_": parameter(), "nonempty_": parameter(),
         "unit_": number(), "gamma_": number(), "support_": numbers("v", "m"),
@@ -96,24 +91,14 @@ class MIMLSVM(BagClassifier, ScoringClassifier):
         "constant_": numbers("n_labels_"),
     }  # fmt: skip
 
-    def __init__(
-        self,
-        n_medoids: float = 0.2,
-        *,
-        distance: str = "max",
-        C: float = 1.0,
-        gamma: str | float = "scale",
-        nonempty: bool = True,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-    ):
-        self.n_medoids = n_medoids
-        self.distance = distance
-        self.C = C
-        self.gamma = gamma
-        self.nonempty = nonempty
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    n_medoids: Fraction | AtLeastOne = 0.2
+    _: KW_ONLY
+    distance: Literal["max", "average", "min"] = "max"
+    C: float = 1.0
+    gamma: Literal["scale"] | Positive = "scale"
+    nonempty: bool = True
+    random_state: Any = None
+    n_jobs: int | None = None
 
     def _fit(self, X: Bags, Y: LabelMatrix) -> None:
         n = len(X)

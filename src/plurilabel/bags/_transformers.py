@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from itertools import pairwise
-from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,15 +17,23 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from plurilabel._core.base import AllOrNothing, validate_features
 from plurilabel._core.blocks import csr_of_rows
-from plurilabel._core.compat import HasMethods, Interval, StrOptions, check_params
+from plurilabel._core.compat import (
+    AtLeastOne,
+    Fraction,
+    HasMethods,
+    Positive,
+    StrOptions,
+    check_params,
+)
 from plurilabel._core.data.bags import Bags
 from plurilabel._core.fitted import Declared, count, number, numbers, parameter, values
 from plurilabel.bags._bag_classifier import validated_bags
-from plurilabel.bags._hausdorff import MEDOID_CONSTRAINTS, fit_medoids, hausdorff_distances
+from plurilabel.bags._hausdorff import fit_medoids, hausdorff_distances
 
 ROW_KINDS = ("mean", "extremes", "medoids", "embedding")
 
 
+@dataclass(eq=False, repr=False)
 class BagsToRows(AllOrNothing, TransformerMixin, BaseEstimator):
     """Describe each bag by one row of numbers.
 
@@ -92,10 +100,7 @@ class BagsToRows(AllOrNothing, TransformerMixin, BaseEstimator):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **MEDOID_CONSTRAINTS,
         "kinds": [StrOptions(set(ROW_KINDS)), "array-like"],
-        "n_centers": [Interval(Integral, 1, None, closed="left")],
-        "gamma": [StrOptions({"scale"}), Interval(Real, 0, None, closed="neither")],
     }
     _fitted: ClassVar[Declared] = {
         "n_features_in_": count(), "kinds_": values(None), "distance_": parameter(),
@@ -103,24 +108,14 @@ class BagsToRows(AllOrNothing, TransformerMixin, BaseEstimator):
         "centers_": numbers(None, "n_features_in_", optional=True), "rate_": number(optional=True),
     }  # fmt: skip
 
-    def __init__(
-        self,
-        kinds: str | Sequence[str] = ("mean", "extremes"),
-        *,
-        n_medoids: float = 0.2,
-        distance: str = "average",
-        n_centers: int = 100,
-        gamma: str | float = "scale",
-        random_state: Any = None,
-        n_jobs: int | None = None,
-    ):
-        self.kinds = kinds
-        self.n_medoids = n_medoids
-        self.distance = distance
-        self.n_centers = n_centers
-        self.gamma = gamma
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    kinds: str | Sequence[str] = ("mean", "extremes")
+    _: KW_ONLY
+    n_medoids: Fraction | AtLeastOne = 0.2
+    distance: Literal["max", "average", "min"] = "average"
+    n_centers: AtLeastOne = 100
+    gamma: Literal["scale"] | Positive = "scale"
+    random_state: Any = None
+    n_jobs: int | None = None
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
         """Choose medoids and centers of the bags X, if ``kinds`` asks for them; y is ignored."""

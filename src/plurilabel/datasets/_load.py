@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import os
 import sys
 import tomllib
@@ -17,12 +19,13 @@ from numpy.typing import NDArray
 from sklearn.datasets import fetch_openml, load_digits
 
 from plurilabel._core.blocks import stack_rows
+from plurilabel._core.compat import import_extra
 from plurilabel._core.data.dataset import Dataset
-from plurilabel._core.words import NO_YES
 from plurilabel.datasets._describe import describe
-from plurilabel.datasets._texts import read_texts
-from plurilabel.io import FileFormatError, read_arff, write_arff
-from plurilabel.io.shared import mat_variables
+from plurilabel.io import FileFormatError, read_arff, read_table, write_arff
+from plurilabel.io.shared import mat_variables, opened
+
+TEXT = "text"  # the column of published texts
 
 
 @dataclass(frozen=True)
@@ -117,7 +120,10 @@ def _find_or_download(name: str) -> Dataset:
     if name not in catalog():
         raise ValueError(f"unknown dataset {name!r}; there are {', '.join(dataset_names())}")
     entry = catalog()[name]
-    for root in _roots():
+    folder = os.environ.get("PLURILABEL_DATA")
+    if folder and not Path(folder).is_dir():
+        raise FileNotFoundError(f"PLURILABEL_DATA names {folder!r}, which is not a folder")
+    for root in (*([Path(folder)] if folder else []), cache_folder()):
         if paths := _find(root, name, entry):
             data = _read(paths, name, entry)
             return _with_split(_checked(data, entry, where=str(paths[0].parent)), entry)
@@ -161,13 +167,6 @@ def cache_folder() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or home / ".cache") / "plurilabel"
 
 
-def _roots() -> list[Path]:
-    folder = os.environ.get("PLURILABEL_DATA")
-    if folder and not Path(folder).is_dir():
-        raise FileNotFoundError(f"PLURILABEL_DATA names {folder!r}, which is not a folder")
-    return [*([Path(folder)] if folder else []), cache_folder()]
-
-
 def _find(root: Path, name: str, entry: Entry) -> list[Path]:
     """The files of a dataset, or a copy without the split (``name.arff``); empty if incomplete."""
     for wanted in (entry.files, [f"{name}.arff"]):
@@ -180,7 +179,7 @@ def _find(root: Path, name: str, entry: Entry) -> list[Path]:
 
 def _read(paths: list[Path], name: str, entry: Entry) -> Dataset:
     if entry.kind == "texts":
-        data = read_texts(paths, entry.label_names)
+        data = _read_texts(paths, entry.label_names)
     elif paths[0].suffix == ".mat":
         data = _read_mat(paths[0], entry.kind)
     else:
@@ -230,6 +229,52 @@ def _mat_arrays(content: dict[str, Any], kind: str) -> Dataset:
     return Dataset(X, Y.astype(np.int64), train=train, test=test)
 
 
+def _read_texts(paths: list[Path], label_names: tuple[str, ...]) -> Dataset:
+    """Join the training, development and test files, with a column of texts."""
+    # The rows of the development part are in neither ``train`` nor ``test``.
+    pandas = import_extra("pandas", "a dataset of texts", "table")
+    texts: list[str] = []
+    parts: list[NDArray[np.int64]] = []
+    for path in paths:
+        read = _numbered if ".tsv" in path.suffixes else _in_columns
+        try:
+            some, labels = read(path, label_names)
+        except (IndexError, KeyError, TypeError, ValueError) as error:
+            problem = f"expected texts and labels as published, got: {error}"
+            raise FileFormatError(path, None, problem) from None
+        texts += some
+        parts.append(labels)
+    rows = np.split(np.arange(len(texts)), np.cumsum([len(part) for part in parts])[:-1])
+    return Dataset(
+        pandas.DataFrame({TEXT: texts}),
+        np.concatenate(parts),
+        label_names=label_names,
+        train=rows[0],
+        test=rows[-1],
+        kinds={TEXT: TEXT},
+    )
+
+
+def _numbered(path: Path, names: tuple[str, ...]) -> tuple[list[str], NDArray[np.int64]]:
+    """GoEmotions: text, label indices, identifier; quotation marks are literal."""
+    with opened(path) as stream:
+        found = stream.read().decode().removesuffix("\n")
+    lines = [line.split("\t") for line in found.split("\n")]
+    labels = np.zeros((len(lines), len(names)), dtype=np.int64)
+    for i, (_, numbers, _) in enumerate(lines):
+        labels[i, [int(number) for number in numbers.split(",")]] = 1
+    return [line[0] for line in lines], labels
+
+
+def _in_columns(path: Path, names: tuple[str, ...]) -> tuple[list[str], NDArray[np.int64]]:
+    """BRIGHTER: a column per label, with 0 or 1, or a grade from 0 to 3."""
+    with opened(path) as stream:
+        found = io.StringIO(stream.read().decode(), newline="")
+    rows = list(csv.DictReader(found))
+    labels = np.array([[int(row[name]) > 0 for name in names] for row in rows])
+    return [row[TEXT] for row in rows], labels.astype(np.int64)
+
+
 def _checked(data: Dataset, entry: Entry, *, where: str) -> Dataset:
     """Raise an error if the statistics of a dataset differ from the published ones."""
     if entry.kind not in ("grades", "degrees"):
@@ -273,38 +318,16 @@ def _download(name: str, entry: Entry) -> Dataset:
     except (URLError, OSError) as error:
         advice = _what_to_put_where(name, entry)
         raise FileNotFoundError(f"{advice} (OpenML did not answer: {error})") from None
+    labels = [str(column) for column in bunch.target.columns]
     kept = [column for column in bunch.data.columns if str(column) not in entry.drop]
-    Y = np.column_stack([_zero_one(bunch.target[column]) for column in bunch.target.columns])
-    data = Dataset(
-        np.column_stack([_numbers(bunch.data[column]) for column in kept]),
-        Y.astype(np.int64),
-        kept,
-        entry.label_names or list(bunch.target.columns),
-        name=name,
-        citation=entry.citation,
-    )
+    data = read_table(bunch.data.join(bunch.target), labels=labels, features=kept, name=name)
+    data = replace(data, label_names=entry.label_names or labels, citation=entry.citation)
     data = _checked(data, entry, where=f"OpenML dataset {entry.openml}")
     folder = cache_folder() / entry.folder
     folder.mkdir(parents=True, exist_ok=True)
     xml = folder / entry.xml if entry.xml else None
     write_arff(folder / f"{name}.arff.gz", data, labels_xml=xml)
     return data
-
-
-def _numbers(values: Any) -> NDArray[np.float64]:
-    """A column of a data frame as numbers; some are the words TRUE and FALSE."""
-    if values.dtype.kind in "biuf":
-        return values.to_numpy(dtype=np.float64)
-    return _zero_one(values)
-
-
-def _zero_one(values: Any) -> NDArray[np.float64]:
-    """Words for yes and no as 1 and 0."""
-    try:
-        return np.array([NO_YES[str(value).lower().removesuffix(".0")] for value in values], float)
-    except KeyError as error:
-        problem = f"expected TRUE or FALSE in column {values.name!r}, got {error.args[0]!r}"
-        raise ValueError(problem) from None
 
 
 def _what_to_put_where(name: str, entry: Entry) -> str:

@@ -131,10 +131,6 @@ def plot_critical_difference(
     ax : matplotlib Axes, optional
         Where to draw; by default in a new figure.
 
-    Returns
-    -------
-    matplotlib Axes
-
     References
     ----------
     J. Demšar. Statistical comparisons of classifiers over multiple data sets. JMLR 7, 2006.

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from numbers import Integral
-from typing import Any, ClassVar
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from plurilabel._core.compat import HasMethods, Interval, StrOptions
 from plurilabel._core.fitted import Declared, numbers, parameter
 from plurilabel.graded._distribution_learner import DistributionLearner
 from plurilabel.neighbors import ExactIndex, query_neighbors
 
 
+@dataclass(eq=False, repr=False)
 class AAkNN(DistributionLearner):
     """AA-kNN: the predicted distribution is the mean of those of the k nearest neighbours.
 
@@ -34,7 +34,6 @@ class AAkNN(DistributionLearner):
         The index, fitted.
     D_ : ndarray of shape (n, q)
         Degrees of the training instances.
-    label_names_ : ndarray of shape (q,)
 
     References
     ----------
@@ -49,33 +48,18 @@ class AAkNN(DistributionLearner):
     array([[0.5, 0.4, 0.1]])
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
-        "weights": [StrOptions({"uniform", "distance"})],
-        "metric": [str, callable],
-        "index": [None, HasMethods(["fit", "kneighbors"])],
-        "n_jobs": [None, Integral],
-    }
     _fitted: ClassVar[Declared] = {
         "n_neighbors_": parameter(),
         "weights_": parameter(),
         "D_": numbers(None, "n_labels_"),
     }
 
-    def __init__(
-        self,
-        n_neighbors: int = 5,
-        *,
-        weights: str = "uniform",
-        metric: Any = "euclidean",
-        index: Any = None,
-        n_jobs: int | None = None,
-    ):
-        self.n_neighbors = n_neighbors
-        self.weights = weights
-        self.metric = metric
-        self.index = index
-        self.n_jobs = n_jobs
+    n_neighbors: int = 5
+    _: KW_ONLY
+    weights: Literal["uniform", "distance"] = "uniform"
+    metric: Any = "euclidean"
+    index: Any = None
+    n_jobs: int | None = None
 
     def _fit(self, X: Any, D: NDArray[np.float64]) -> None:
         if self.n_neighbors > len(D):

@@ -64,7 +64,6 @@ class DistributionLearner(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
     array([[0.25, 0.75, 0.  ]])
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
     _fitted: ClassVar[Declared] = {
         "n_features_in_": count(), "n_labels_": count(), "label_names_": values("n_labels_"),
         "single_output_": flag(), "classes_": values("n_labels_"),

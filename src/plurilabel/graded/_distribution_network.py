@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from itertools import pairwise
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,7 +17,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.extmath import safe_sparse_dot
 
-from plurilabel._core.compat import Interval, StrOptions
+from plurilabel._core.compat import NotNegative, StrOptions
 from plurilabel._core.fitted import Declared, lists_of_numbers, parameter
 from plurilabel.graded._distribution_learner import DistributionLearner
 
@@ -31,6 +32,7 @@ ACTIVATIONS: dict[str, Any] = {
 }
 
 
+@dataclass(eq=False, repr=False)
 class DistributionNetwork(DistributionLearner):
     r"""A network whose softmax outputs are the degrees of the labels.
 
@@ -64,7 +66,6 @@ class DistributionNetwork(DistributionLearner):
         The objective at the end.
     n_iter_ : int
         Number of iterations run.
-    label_names_ : ndarray of shape (q,)
 
     Notes
     -----
@@ -88,10 +89,6 @@ class DistributionNetwork(DistributionLearner):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "hidden_layer_sizes": ["array-like"],
         "activation": [StrOptions(set(ACTIVATIONS))],
-        "alpha": [Interval(Real, 0, None, closed="left")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left")],
-        "random_state": ["random_state"],
     }
     _fitted: ClassVar[Declared] = {
         "activation_": parameter(),
@@ -99,22 +96,13 @@ class DistributionNetwork(DistributionLearner):
         "intercepts_": lists_of_numbers("n_layers", None),
     }
 
-    def __init__(
-        self,
-        hidden_layer_sizes: Sequence[int] = (),
-        *,
-        activation: str = "tanh",
-        alpha: float = 0.001,
-        max_iter: int = 1000,
-        tol: float = 1e-4,
-        random_state: Any = None,
-    ):
-        self.hidden_layer_sizes = hidden_layer_sizes
-        self.activation = activation
-        self.alpha = alpha
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
+    hidden_layer_sizes: Sequence[int] = ()
+    _: KW_ONLY
+    activation: str = "tanh"
+    alpha: NotNegative = 0.001
+    max_iter: int = 1000
+    tol: float = 1e-4
+    random_state: Any = None
 
     def _fit(self, X: Any, D: NDArray[np.float64]) -> None:
         self.activation_ = self.activation

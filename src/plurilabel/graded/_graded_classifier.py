@@ -16,12 +16,6 @@ from plurilabel._core.fitted import Declared, count, flag, parameter, values
 from plurilabel.graded._measures import mean_absolute_error
 from plurilabel.graded._scale import at_least, consistent, read_grades
 
-# Parameters of all learners of grades.
-GRADED: dict[str, list[Any]] = {
-    "grades": [None, "array-like"],
-    "decision": [StrOptions({"median", "mode"})],
-}
-
 
 class GradedClassifier(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
     """Base class of learners of grades. Subclasses write two hooks.
@@ -67,7 +61,10 @@ class GradedClassifier(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
     array([[3, 5]])
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {**GRADED}
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "grades": [None, "array-like"],
+        "decision": [StrOptions({"median", "mode"})],
+    }
     _fitted: ClassVar[Declared] = {
         "n_features_in_": count(), "n_labels_": count(), "label_names_": values("n_labels_"),
         "single_output_": flag(), "grades_": values("m"), "classes_": values("m"),

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from dataclasses import KW_ONLY, dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from plurilabel.graded._graded_classifier import GRADED, GradedClassifier
+from plurilabel.graded._graded_classifier import GradedClassifier
 from plurilabel.learners.lazy import MLkNN
 
 
+@dataclass(eq=False, repr=False)
 class GradedMLkNN(GradedClassifier):
-    """ML-kNN for grades.
+    """ML-kNN for grades (paper: Cheng et al., see :class:`VerticalReduction`).
 
     For each label l and grade g, the posterior of "at least g" given that j of the k nearest
     neighbours have l to at least g, with priors and likelihoods counted on the training set, as
@@ -43,11 +45,6 @@ class GradedMLkNN(GradedClassifier):
     sum. Its likelihoods are counted in more and smaller cells: on the water quality data (ten
     folds, k = 20) its mean absolute error is 0.501 instead of 0.492.
 
-    References
-    ----------
-    W. Cheng, K. Dembczynski, E. Huellermeier. Graded multilabel classification: the ordinal case.
-    ICML 2010.
-
     Examples
     --------
     >>> import numpy as np
@@ -60,26 +57,14 @@ class GradedMLkNN(GradedClassifier):
            [2, 0]])
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = MLkNN._parameter_constraints | GRADED
-
-    def __init__(
-        self,
-        n_neighbors: int = 10,
-        *,
-        smoothing: float = 1.0,
-        grades: Any = None,
-        decision: str = "median",
-        metric: Any = "euclidean",
-        index: Any = None,
-        n_jobs: int | None = None,
-    ):
-        self.n_neighbors = n_neighbors
-        self.smoothing = smoothing
-        self.grades = grades
-        self.decision = decision
-        self.metric = metric
-        self.index = index
-        self.n_jobs = n_jobs
+    n_neighbors: int = 10
+    _: KW_ONLY
+    smoothing: float = 1.0
+    grades: Any = None
+    decision: str = "median"
+    metric: Any = "euclidean"
+    index: Any = None
+    n_jobs: int | None = None
 
     def _fit(self, X: Any, cuts: NDArray[np.int8]) -> None:
         names = ("n_neighbors", "smoothing", "metric", "index", "n_jobs")

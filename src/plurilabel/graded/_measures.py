@@ -29,7 +29,8 @@ TOLERANCE = 1e-3  # how far a row may be from summing to one: published degrees 
 def mean_absolute_error(Y_true: ArrayLike, Y_pred: ArrayLike, *, grades: Any = None) -> float:
     """Mean over instances and labels of the number of grades between truth and prediction.
 
-    The mean number of wrong answers to "at least g?", m - 1 times the paper's Hamming loss.
+    The mean number of wrong answers to "at least g?", m - 1 times the Hamming loss of the paper,
+    Cheng et al. (see :class:`~plurilabel.VerticalReduction`).
 
     Parameters
     ----------
@@ -38,11 +39,6 @@ def mean_absolute_error(Y_true: ArrayLike, Y_pred: ArrayLike, *, grades: Any = N
     grades : sequence, default=None
         The scale, the lowest grade first. None: the ordered categories, or all integers that
         occur. Pass it if a grade of the scale may not occur.
-
-    References
-    ----------
-    W. Cheng, K. Dembczynski, E. Huellermeier. Graded multilabel classification: the ordinal case.
-    ICML 2010.
 
     Examples
     --------

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from numbers import Integral
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn import get_config
-from sklearn.base import MetaEstimatorMixin, clone
+from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
-from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
+from sklearn.utils.metadata_routing import process_routing
 from sklearn.utils.parallel import Parallel, delayed
 
-from plurilabel._core.base import MultiLabelClassifier, validate_features
+from plurilabel._core.base import AroundEstimator, MultiLabelClassifier
 from plurilabel._core.blocks import dense
 from plurilabel._core.compat import HasMethods
-from plurilabel._core.fitted import Declared, flag, values
-from plurilabel.graded._graded_classifier import GRADED, GradedClassifier
+from plurilabel._core.fitted import Declared, values
+from plurilabel.graded._graded_classifier import GradedClassifier
 from plurilabel.learners.transformation import (
     BinaryRelevance,
     StackedRelevance,
@@ -28,7 +28,8 @@ from plurilabel.learners.transformation import (
 )
 
 
-class Reduction(MetaEstimatorMixin, GradedClassifier):
+@dataclass(eq=False, repr=False)
+class Reduction(AroundEstimator, GradedClassifier):
     """Base class of reductions of grades to multi-label problems.
 
     The cut sets of q labels with m grades are q times m - 1 questions for each instance, "does it
@@ -45,29 +46,15 @@ class Reduction(MetaEstimatorMixin, GradedClassifier):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "estimator": [HasMethods(["fit", "predict"])],
-        **GRADED,
-        "n_jobs": [None, Integral],
     }
-    _fitted: ClassVar[Declared] = {
-        "estimators_": values(None, optional=True),  # none are needed for a single grade
-        "allow_nan_": flag(),
-    }
+    # none are needed for a single grade
+    _fitted: ClassVar[Declared] = {"estimators_": values(None, optional=True)}
 
     estimator: Any
-    n_jobs: int | None
-
-    def __init__(
-        self,
-        estimator: Any,
-        *,
-        grades: Any = None,
-        decision: str = "median",
-        n_jobs: int | None = None,
-    ):
-        self.estimator = estimator
-        self.grades = grades
-        self.decision = decision
-        self.n_jobs = n_jobs
+    _: KW_ONLY
+    grades: Any = None
+    decision: str = "median"
+    n_jobs: int | None = None
 
     def fit(self, X: ArrayLike, y: ArrayLike, **params: Any) -> Self:
         """Learn from instances and the grades of their labels.
@@ -116,12 +103,6 @@ class Reduction(MetaEstimatorMixin, GradedClassifier):
             raise ValueError(f"sample_weight was passed, but fit of {name} does not accept it")
         return given
 
-    def get_metadata_routing(self) -> MetadataRouter:
-        """Where ``fit`` sends metadata: to ``estimator.fit``."""
-        mapping = MethodMapping().add(caller="fit", callee="fit")
-        router = MetadataRouter(owner=type(self).__name__)
-        return router.add(estimator=self.estimator, method_mapping=mapping)
-
     def _cumulative(self, X: Any) -> NDArray[np.floating]:
         parts = Parallel(n_jobs=self.n_jobs, prefer="threads")(
             delayed(_probabilities)(model, X) for model in self.estimators_
@@ -137,19 +118,6 @@ class Reduction(MetaEstimatorMixin, GradedClassifier):
     def _around(self, classifier: Any) -> MultiLabelClassifier:
         final = LogisticRegression(max_iter=1000)
         return StackedRelevance(classifier, final_estimator=final, passthrough=False)
-
-    def _validate_X(self, X: Any, *, reset: bool) -> Any:
-        allow_nan = get_tags(self.estimator).input_tags.allow_nan if reset else self.allow_nan_
-        finite = "allow-nan" if allow_nan else True
-        return validate_features(self, X, reset=reset, order="C", ensure_all_finite=finite)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        inner = get_tags(self.estimator)
-        tags.input_tags.sparse = inner.input_tags.sparse
-        tags.input_tags.allow_nan = inner.input_tags.allow_nan
-        tags.non_deterministic = inner.non_deterministic
-        return tags
 
 
 class VerticalReduction(Reduction):
@@ -178,7 +146,6 @@ class VerticalReduction(Reduction):
         One for each label, of its m - 1 cuts.
     grades_, classes_ : ndarray of shape (m,)
         The scale.
-    label_names_ : ndarray of shape (q,)
 
     Notes
     -----
@@ -217,8 +184,9 @@ class VerticalReduction(Reduction):
 class HorizontalReduction(Reduction):
     """Horizontal reduction: a multi-label problem for each grade, "which labels have at least g?".
 
-    The label sets of different grades are learned separately, so a label may be predicted for a
-    high grade but not for a lower one; :func:`~plurilabel.graded.consistent` corrects this.
+    Paper: Cheng et al., see :class:`VerticalReduction`. The label sets of different grades are
+    learned separately, so a label may be predicted for a high grade but not for a lower one;
+    :func:`~plurilabel.graded.consistent` corrects this.
 
     Parameters
     ----------
@@ -241,11 +209,6 @@ class HorizontalReduction(Reduction):
     -----
     With :class:`~plurilabel.BinaryRelevance` it solves the same binary problems as
     :class:`VerticalReduction`, and the results are equal.
-
-    References
-    ----------
-    W. Cheng, K. Dembczynski, E. Huellermeier. Graded multilabel classification: the ordinal case.
-    ICML 2010.
 
     Examples
     --------
@@ -272,9 +235,10 @@ class HorizontalReduction(Reduction):
 class CombinedReduction(Reduction):
     """Combined reduction: one multi-label problem of all grades of all labels.
 
-    Its q times m - 1 labels are the questions "label l to at least grade g?". A learner that uses
-    dependence between labels finds that between grades of one label, as in the vertical reduction,
-    between labels, as in the horizontal one, and between different grades of different labels.
+    Paper: Cheng et al., see :class:`VerticalReduction`. Its q times m - 1 labels are the questions
+    "label l to at least grade g?". A learner that uses dependence between labels finds that
+    between grades of one label, as in the vertical reduction, between labels, as in the horizontal
+    one, and between different grades of different labels.
 
     Parameters
     ----------
@@ -297,11 +261,6 @@ class CombinedReduction(Reduction):
     sees the scores only, because a second layer of the classifier's own kind that also sees X is
     worse for trees: it raises the mean absolute error on the water quality data from 0.492 to
     0.532.
-
-    References
-    ----------
-    W. Cheng, K. Dembczynski, E. Huellermeier. Graded multilabel classification: the ordinal case.
-    ICML 2010.
 
     Examples
     --------

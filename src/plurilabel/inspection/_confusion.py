@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from plurilabel.inspection import _display
-from plurilabel.inspection._display import Array, Display
+from plurilabel.inspection._display import Array, PredictedDisplay
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 NOTHING = "(nothing instead)"
 
 
-class LabelConfusionDisplay(Display):
+class LabelConfusionDisplay(PredictedDisplay):
     """Confusion between labels: what is predicted when a true label is missed.
 
     As an instance may have several labels, the rows of a multi-label confusion matrix need not
@@ -39,7 +39,6 @@ class LabelConfusionDisplay(Display):
     Attributes
     ----------
     share_ : array of shape (labels shown, labels shown + 1)
-    ax_, figure_ : matplotlib Axes and Figure
 
     Examples
     --------
@@ -55,15 +54,6 @@ class LabelConfusionDisplay(Display):
         self.counts, self.positives, self.label_names = counts, positives, label_names
 
     @classmethod
-    def from_estimator(cls, estimator: Any, X: Any, Y: Any, **options: Any) -> Self:
-        """Predict the labels of X and plot what is predicted instead of the true labels Y.
-
-        ``estimator``: fitted, or a saved model; ``options``: of :meth:`from_predictions`.
-        """
-        Y, Z, names = _display.predicted(estimator, X, Y, options.pop("label_names", None))
-        return cls.from_predictions(Y, Z, label_names=names, **options)
-
-    @classmethod
     def from_predictions(
         cls,
         Y_true: Any,
@@ -77,13 +67,8 @@ class LabelConfusionDisplay(Display):
 
         Parameters
         ----------
-        Y_true, Y_pred : 0/1 matrices of shape (n, q), dense, sparse or data frames
-        label_names : sequence of str, default=None
-            By default those of the data frame or the estimator.
-        max_labels : int, default=30
-            Number of labels to show, the most frequent ones.
-        ax : matplotlib Axes, default=None
-            Where to draw; by default in a new figure.
+        Y_true, Y_pred, label_names, max_labels, ax
+            As in :meth:`LabelScoresDisplay.from_predictions`.
         """
         Y, Z = _display.label_arrays(Y_true, Y_pred)
         missed, wrong = (Y & ~Z).astype(np.float64), (Z & ~Y).astype(np.float64)

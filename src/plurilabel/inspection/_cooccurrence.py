@@ -30,7 +30,6 @@ class CooccurrenceDisplay(Display):
     ----------
     share_ : array of shape (labels shown, labels shown)
         Row a, column b: the share of instances with a that have b. NaN on the diagonal.
-    ax_, figure_ : matplotlib Axes and Figure
 
     Examples
     --------
@@ -50,7 +49,10 @@ class CooccurrenceDisplay(Display):
 
         ``estimator``: fitted, or a saved model; ``options``: of :meth:`from_predictions`.
         """
-        _, Z, names = _display.predicted(estimator, X, None, options.pop("label_names", None))
+        names = options.pop("label_names", None)
+        estimator, X, _, names = _display.opened(estimator, X, None, names)
+        Z = estimator.predict(X)
+        names = _display.names_of(names, Z, Z.shape[1], estimator)
         return cls.from_predictions(Z, label_names=names, **options)
 
     @classmethod
@@ -67,12 +69,8 @@ class CooccurrenceDisplay(Display):
         Parameters
         ----------
         Y : 0/1 matrix of shape (n, q), dense, sparse or a data frame
-        label_names : sequence of str, default=None
-            By default those of the data frame or the estimator.
-        max_labels : int, default=40
-            Number of labels to show, the most frequent ones.
-        ax : matplotlib Axes, default=None
-            Where to draw; by default in a new figure.
+        label_names, max_labels, ax
+            As in :meth:`LabelScoresDisplay.from_predictions`.
         """
         found = describe(Y, label_names=label_names)
         return cls(found.cooccurrence, found.label_names).plot(max_labels=max_labels, ax=ax)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from plurilabel._core.base import check_labels, check_scores, column_names, name
 from plurilabel._core.blocks import dense
 from plurilabel._core.compat import import_extra, safe_indexing
 from plurilabel._core.words import display_width, printable, shortened
+from plurilabel.metrics import label_scores
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -34,7 +35,7 @@ _EAST_ASIAN = (
 
 
 class Display:
-    """Base class of the displays: ``plot`` draws in ``ax_``, which belongs to ``figure_``."""
+    """Base class of the displays: ``plot`` draws in ``ax_``, matplotlib Axes of ``figure_``."""
 
     ax_: Any
     figure_: Any
@@ -43,6 +44,24 @@ class Display:
         self.ax_ = axes(ax, size, type(self).__name__)
         self.figure_ = self.ax_.figure
         return self.ax_
+
+
+class PredictedDisplay(Display):
+    """Base class of the displays of true and predicted labels."""
+
+    from_predictions: ClassVar[Any]
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, X: Any, Y: Any, **options: Any) -> Self:
+        """Predict the labels of X and plot them against the true labels Y.
+
+        ``estimator``: fitted, or a saved model; ``options``: of ``from_predictions``.
+        """
+        estimator, X, Y, names = opened(estimator, X, Y, options.pop("label_names", None))
+        Z = estimator.predict(X)
+        names = names_of(names, Y, Z.shape[1], estimator)
+        display: Self = cls.from_predictions(Y, Z, label_names=names, **options)
+        return display
 
 
 def axes(ax: Axes | None, size: tuple[float, float], who: str) -> Axes:
@@ -74,11 +93,13 @@ def opened(estimator: Any, X: Any, Y: Any, label_names: Any) -> tuple[Any, Any, 
     return estimator, X, in_order(Y, known), label_names
 
 
-def predicted(estimator: Any, X: Any, Y: Any, label_names: Any) -> tuple[Any, Any, Sequence[str]]:
-    """True labels in the order of the estimator, predicted labels, and their names."""
-    estimator, X, Y, label_names = opened(estimator, X, Y, label_names)
-    Z = estimator.predict(X)
-    return Y, Z, names_of(label_names, Z if Y is None else Y, Z.shape[1], estimator)
+def with_scores(estimator: Any, X: Any, Y: Any, options: dict[str, Any]) -> tuple[Any, Any]:
+    """True labels in the order of the estimator, and scores; label names are put in options."""
+    names = options.pop("label_names", None)
+    estimator, X, Y, names = opened(estimator, X, Y, names)
+    q = check_labels(Y, name="Y").shape[1]
+    options["label_names"] = names_of(names, Y, q, estimator)
+    return Y, label_scores(estimator, X, n_labels=q)
 
 
 def scored(

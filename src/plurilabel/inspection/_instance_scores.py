@@ -35,10 +35,6 @@ class InstanceScoresDisplay(Display):
     cut : float, default=None
         Drawn as a line if given.
 
-    Attributes
-    ----------
-    ax_, figure_ : matplotlib Axes and Figure
-
     Examples
     --------
     >>> from plurilabel.inspection import InstanceScoresDisplay
@@ -100,12 +96,10 @@ class InstanceScoresDisplay(Display):
             Without ``y_pred``, labels above the cut are predicted.
         cut : float, default=None
             Drawn as a line.
-        label_names : sequence of str, default=None
-            By default those of the data frame or the estimator.
         max_labels : int, default=20
             Number of labels to show, those with the highest scores.
-        ax : matplotlib Axes, default=None
-            Where to draw; by default in a new figure.
+        label_names, ax
+            As in :meth:`LabelScoresDisplay.from_predictions`.
         """
         names = column_names(scores)
         y_true, y_pred = _display.in_order(y_true, names), _display.in_order(y_pred, names)

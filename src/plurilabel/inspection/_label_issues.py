@@ -73,14 +73,6 @@ def label_quality(
     calibrate : bool, default=True
         Whether to shrink overconfident scores towards the frequency of their label.
 
-    Returns
-    -------
-    ndarray of shape (n, q)
-
-    See Also
-    --------
-    find_label_issues : The doubtful labels, ranked.
-
     Examples
     --------
     >>> from plurilabel.inspection import label_quality

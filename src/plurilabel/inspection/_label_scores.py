@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from plurilabel.inspection import _display
-from plurilabel.inspection._display import COLORS, Array, Display
+from plurilabel.inspection._display import COLORS, Array, PredictedDisplay
 from plurilabel.metrics import per_label
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 MEASURES = ("accuracy", "precision", "recall", "f1", "jaccard")
 
 
-class LabelScoresDisplay(Display):
+class LabelScoresDisplay(PredictedDisplay):
     """Measures of each label, the most frequent label first.
 
     Use :meth:`from_estimator` or :meth:`from_predictions`.
@@ -29,10 +29,6 @@ class LabelScoresDisplay(Display):
     positives : array of shape (q,)
         Number of instances with each label.
     label_names : sequence of str
-
-    Attributes
-    ----------
-    ax_, figure_ : matplotlib Axes and Figure
 
     Examples
     --------
@@ -50,15 +46,6 @@ class LabelScoresDisplay(Display):
         self, values: Mapping[str, Array], positives: Array, label_names: Sequence[str]
     ) -> None:
         self.values, self.positives, self.label_names = dict(values), positives, label_names
-
-    @classmethod
-    def from_estimator(cls, estimator: Any, X: Any, Y: Any, **options: Any) -> Self:
-        """Predict the labels of X and plot measures of them against the true labels Y.
-
-        ``estimator``: fitted, or a saved model; ``options``: of :meth:`from_predictions`.
-        """
-        Y, Z, names = _display.predicted(estimator, X, Y, options.pop("label_names", None))
-        return cls.from_predictions(Y, Z, label_names=names, **options)
 
     @classmethod
     def from_predictions(

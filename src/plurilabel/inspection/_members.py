@@ -28,11 +28,6 @@ class MembersDisplay(Display):
     report : mapping
         The ``report_`` of an AutoClassifier.
 
-    Attributes
-    ----------
-    ax_ : matplotlib Axes
-    figure_ : matplotlib Figure
-
     Examples
     --------
     >>> from plurilabel import AutoClassifier, datasets

@@ -8,10 +8,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from plurilabel._core.base import check_labels
 from plurilabel.inspection import _display
 from plurilabel.inspection._display import BLUE, GRAY, Array, Display
-from plurilabel.metrics import label_scores
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -33,12 +31,6 @@ class ReliabilityDisplay(Display):
         Number of predictions in each bin.
     title : str, default="all labels"
 
-    Attributes
-    ----------
-    expected_error : float
-        Expected calibration error: the mean distance from the diagonal, weighted by counts.
-    ax_, figure_ : matplotlib Axes and Figure
-
     Examples
     --------
     >>> from plurilabel.inspection import ReliabilityDisplay
@@ -57,7 +49,7 @@ class ReliabilityDisplay(Display):
 
     @property
     def expected_error(self) -> float:
-        """Mean distance from the diagonal, weighted by counts."""
+        """Expected calibration error, the mean distance from the diagonal by counts."""
         return float(np.average(np.abs(self.predicted - self.observed), weights=self.counts))
 
     @classmethod
@@ -69,12 +61,8 @@ class ReliabilityDisplay(Display):
         """
         if not hasattr(estimator, "predict_proba"):
             raise ValueError(f"estimator must have predict_proba, got {type(estimator).__name__}")
-        names = options.pop("label_names", None)
-        estimator, X, Y, names = _display.opened(estimator, X, Y, names)
-        q = check_labels(Y, name="Y").shape[1]
-        names = _display.names_of(names, Y, q, estimator)
-        proba = label_scores(estimator, X, n_labels=q)
-        return cls.from_predictions(Y, proba, label_names=names, **options)
+        Y, proba = _display.with_scores(estimator, X, Y, options)
+        return cls.from_predictions(Y, proba, **options)
 
     @classmethod
     def from_predictions(
@@ -97,10 +85,8 @@ class ReliabilityDisplay(Display):
         label : str or int, default=None
             Name or index of one label; by default all labels together.
         n_bins : int, default=10
-        label_names : sequence of str, default=None
-            By default those of the data frame or the estimator.
-        ax : matplotlib Axes, default=None
-            Where to draw; by default in a new figure.
+        label_names, ax
+            As in :meth:`LabelScoresDisplay.from_predictions`.
         """
         Y, P, title = _display.scored(Y_true, proba, "proba", label, label_names)
         if P.min() < 0 or P.max() > 1:

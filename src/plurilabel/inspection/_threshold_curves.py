@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from plurilabel._core.base import CUTS, check_labels, column_names, names_or_default
+from plurilabel._core.base import CUTS, column_names, names_or_default
 from plurilabel._core.scores import score_method
 from plurilabel.inspection import _display
 from plurilabel.inspection._display import BLUE, COLORS, GRAY, GREEN, ORANGE, Array, Display
-from plurilabel.metrics import label_scores
 from plurilabel.metrics.shared import CountMeasure
 from plurilabel.thresholds import shared as thresholds
 
@@ -129,12 +128,6 @@ class PrecisionRecallThresholdDisplay(Display):
     default_cut : float, default=None
         The cut that the learner uses.
 
-    Attributes
-    ----------
-    best_cut : float
-        The highest cut with the best F1.
-    ax_, figure_ : matplotlib Axes and Figure
-
     Examples
     --------
     >>> from plurilabel.inspection import PrecisionRecallThresholdDisplay
@@ -164,12 +157,9 @@ class PrecisionRecallThresholdDisplay(Display):
 
         ``estimator``: fitted, or a saved model; ``options``: of :meth:`from_predictions`.
         """
-        names = options.pop("label_names", None)
-        estimator, X, Y, names = _display.opened(estimator, X, Y, names)
-        q = check_labels(Y, name="Y").shape[1]
+        Y, scores = _display.with_scores(estimator, X, Y, options)
         options = {"default_cut": CUTS[score_method(estimator)]} | options
-        options["label_names"] = _display.names_of(names, Y, q, estimator)
-        return cls.from_predictions(Y, label_scores(estimator, X, n_labels=q), **options)
+        return cls.from_predictions(Y, scores, **options)
 
     @classmethod
     def from_predictions(
@@ -193,12 +183,10 @@ class PrecisionRecallThresholdDisplay(Display):
             From the counts of all labels, or the mean over the labels.
         label : str or int, default=None
             Name or index of one label, instead of an average.
-        label_names : sequence of str, default=None
-            By default those of the data frame or the estimator.
         default_cut : float, default=None
             A cut to mark, such as 0.5.
-        ax : matplotlib Axes, default=None
-            Where to draw; by default in a new figure.
+        label_names, ax
+            As in :meth:`LabelScoresDisplay.from_predictions`.
         """
         Y, S, title = _display.scored(Y_true, scores, "scores", label, label_names)
         Y, S = Y.astype(bool), S.astype(np.float64)

@@ -10,7 +10,6 @@ from dataclasses import replace
 from itertools import pairwise
 from numbers import Integral
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from scipy import sparse as sp
@@ -73,11 +72,6 @@ def read_arff(
         ``-split-number``. For a file of bags, X is a :class:`~plurilabel.bags.Bags`. For a CLUS
         file, Y is CSR and contains the ancestors of each class.
 
-    See Also
-    --------
-    write_arff : Write ARFF files.
-    read_label_xml : Read only the XML file of the labels.
-
     Notes
     -----
     How attributes become columns:
@@ -100,8 +94,6 @@ def read_arff(
       attribute, the name of the bag, is ignored.
 
     Sparse rows omit zeros. For a nominal attribute, an omitted value is the one declared first.
-
-    The file is parsed in chunks: reading needs about twice the memory of the result.
 
     Examples
     --------
@@ -186,22 +178,18 @@ def _label_parents(
             raise ValueError("labels must name at least one attribute, got none")
         _check_known("labels", chosen, names, path)
         return dict.fromkeys(chosen)
-    return dict.fromkeys(_first_or_last(path, names, labels))
-
-
-def _first_or_last(path: AnyPath, names: list[str], count: Any) -> list[str]:
-    if isinstance(count, bool) or not isinstance(count, Integral):
+    if isinstance(labels, bool) or not isinstance(labels, Integral):
         raise TypeError(
             "labels must be the path of an XML file, a sequence of names, a number or None, "
-            f"got {count!r}"
+            f"got {labels!r}"
         )
-    n = int(count)
+    n = int(labels)
     if not 1 <= abs(n) <= len(names):
         raise ValueError(
             f"labels must be between 1 and the {len(names)} attributes of {os.fspath(path)} "
             f"(negative: counted from the end), got {n}"
         )
-    return names[:n] if n > 0 else names[n:]
+    return dict.fromkeys(names[:n] if n > 0 else names[n:])
 
 
 def _labels_in_xml(
@@ -310,11 +298,6 @@ def write_arff(
     sparse : bool, optional
         Whether to write sparse rows; by default if X is sparse.
 
-    See Also
-    --------
-    read_arff : Read ARFF files.
-    write_label_xml : Write only the XML file of the labels.
-
     Examples
     --------
     >>> import tempfile, pathlib
@@ -339,7 +322,10 @@ def write_arff(
     """
     X, Y = _check_matrices(dataset)
     relation = _relation(dataset, with_count=labels_xml is None)
-    _check_names(dataset)
+    if (twice := first_repeated([*dataset.label_names, *dataset.feature_names])) is not None:
+        problem = "dataset must have different names for all its labels and features"
+        raise ValueError(f"{problem}, got {twice!r} twice")
+    check_unicode([dataset.name, dataset.citation], "name and citation of a dataset")
     as_sparse = sp.issparse(X) if sparse is None else sparse
     if labels_xml is not None:
         write_label_xml(labels_xml, dataset.label_names, dataset.label_parents)
@@ -373,14 +359,6 @@ def _check_matrices(dataset: Dataset) -> tuple[Matrix, LabelMatrix]:
     return np.asarray(X, dtype=np.float64), Y
 
 
-def _check_names(dataset: Dataset) -> None:
-    names = [*dataset.label_names, *dataset.feature_names]
-    if (twice := first_repeated(names)) is not None:
-        problem = "dataset must have different names for all its labels and features"
-        raise ValueError(f"{problem}, got {twice!r} twice")
-    check_unicode([dataset.name, dataset.citation], "name and citation of a dataset")
-
-
 def _relation(dataset: Dataset, with_count: bool) -> str:
     """Name of the relation, with MEKA's options where there are any."""
     if re.search(r":\s*-", dataset.name):
@@ -393,21 +371,17 @@ def _relation(dataset: Dataset, with_count: bool) -> str:
             "labels_xml=, or remove it with dataclasses.replace(dataset, label_parents=None)"
         )
     options = f" -C {dataset.Y.shape[1]}" if with_count else ""
-    options += _split_option(dataset)
+    if dataset.train is not None or dataset.test is not None:
+        train, test = (() if part is None else part for part in (dataset.train, dataset.test))
+        in_order = np.array_equal(np.concatenate([train, test]), np.arange(dataset.Y.shape[0]))
+        if not (len(train) and len(test) and in_order):
+            raise ValueError(
+                "dataset has a split (train, test) other than first rows and last rows, which "
+                "ARFF cannot hold: remove it with dataclasses.replace(dataset, train=None, "
+                "test=None)"
+            )
+        options += f" -split-number {len(train)}"
     return f"{dataset.name}:{options}" if options else dataset.name
-
-
-def _split_option(dataset: Dataset) -> str:
-    if dataset.train is None and dataset.test is None:
-        return ""
-    train, test = (() if part is None else part for part in (dataset.train, dataset.test))
-    in_order = np.array_equal(np.concatenate([train, test]), np.arange(dataset.Y.shape[0]))
-    if not (len(train) and len(test) and in_order):
-        raise ValueError(
-            "dataset has a split (train, test) other than first rows and last rows, which ARFF "
-            "cannot hold: remove it with dataclasses.replace(dataset, train=None, test=None)"
-        )
-    return f" -split-number {len(train)}"
 
 
 def _dense_rows(X: Matrix, Y: LabelMatrix) -> Iterator[str]:

@@ -98,8 +98,13 @@ def read_rows(
                 keeper.line = line
                 parts.append(keeper.sparse(chunk) if is_sparse else keeper.dense(chunk))
             else:
-                slow = SlowRows(path, line, columns, encoding)
-                parts.append((_sparse_codes if is_sparse else _dense_codes)(chunk, columns, slow))
+                numbers = _sparse_numbers if is_sparse else _dense_numbers
+                codes = numbers(chunk, columns)
+                codes = numbers(_tidy(chunk), columns) if codes is None else codes
+                if codes is None:
+                    slow = SlowRows(path, line, columns, encoding)
+                    codes = slow.sparse(chunk) if is_sparse else slow.dense(chunk)
+                parts.append(codes)
             n += parts[-1].shape[0]
             _check_room(path, n, columns, is_sparse, limit)
         line += chunk.count(b"\n")
@@ -107,31 +112,13 @@ def read_rows(
         raise FileFormatError(path, line, "expected rows of data after @data, got none")
     codes = stack_rows(parts)
     del parts
-    return _finished(*columns.matrices(codes))
-
-
-def _finished(X: Any, Y: Any) -> tuple[Matrix, Any]:
-    """X and Y without stored zeros, and labels as integers if none is missing."""
+    X, Y = columns.matrices(codes)
     if not sparse.issparse(Y):
         return X, Y if np.isnan(Y).any() else Y.astype(np.int64)
     for matrix in (X, Y):
         matrix.eliminate_zeros()
         matrix.sort_indices()
     return X, UnknownLabels.from_nan(Y) if np.isnan(Y.data).any() else Y.astype(np.int64)
-
-
-def _dense_codes(chunk: bytes, columns: Columns, slow: SlowRows) -> NDArray[np.float64]:
-    codes = None
-    if not columns.textual.any():
-        codes = _dense_numbers(chunk, columns)
-        codes = _dense_numbers(_tidy(chunk), columns) if codes is None else codes
-    return slow.dense(chunk) if codes is None else codes
-
-
-def _sparse_codes(chunk: bytes, columns: Columns, slow: SlowRows) -> sparse.csr_array:
-    codes = _sparse_numbers(chunk, columns)
-    codes = _sparse_numbers(_tidy(chunk), columns) if codes is None else codes
-    return slow.sparse(chunk) if codes is None else codes
 
 
 def _check_room(path: AnyPath, n: int, columns: Columns, is_sparse: bool, limit: int) -> None:
@@ -162,7 +149,8 @@ def _tidy(chunk: bytes) -> bytes:
 
 def _dense_numbers(text: bytes, columns: Columns) -> NDArray[np.float64] | None:
     """Codes (n, attributes) of the rows; None if there is anything but numbers and commas."""
-    rows, w = _parsed(text, _DENSE), len(columns.attributes)
+    w = len(columns.attributes)
+    rows = None if columns.textual.any() else _parsed(text, _DENSE)
     if rows is None or (rows.n_features != w).any():
         return None
     codes = rows.values.reshape(-1, w)

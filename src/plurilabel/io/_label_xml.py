@@ -39,11 +39,6 @@ def read_label_xml(path: AnyPath) -> tuple[tuple[str, ...], tuple[int, ...]]:
     parents : tuple of int
         For each label, the position of its parent in ``names``, -1 for a root.
 
-    See Also
-    --------
-    write_label_xml : Write such a file.
-    read_arff : Read the data with these labels.
-
     Examples
     --------
     >>> import tempfile, pathlib
@@ -117,10 +112,6 @@ def write_label_xml(
     parents : sequence of int, optional
         For each label, the position of its parent in ``names``, -1 for a root. Children are
         written inside their parent, so they are read after it.
-
-    See Also
-    --------
-    read_label_xml : Read such a file.
 
     Examples
     --------

@@ -29,11 +29,7 @@ def read(
     labels : optional
         The label columns, as in :func:`read_arff` and :func:`read_table`; not for other formats.
     **options
-        Passed to the reader.
-
-    See Also
-    --------
-    read_arff, read_table, read_libsvm, read_xmc : The readers of each format.
+        Passed to :func:`read_arff`, :func:`read_table`, :func:`read_libsvm` or :func:`read_xmc`.
 
     Examples
     --------

@@ -12,10 +12,10 @@ from scipy import sparse
 from plurilabel._core.data.dataset import Dataset
 from plurilabel._core.records import write_atomic
 from plurilabel._core.words import shortened
-from plurilabel.io._decimal_text import MOST_DIGITS
 from plurilabel.io._files import AnyPath, FileFormatError, Format, plain_name
 from plurilabel.io._sparse_lines import (
     LARGEST_NUMBER,
+    MOST_DIGITS,
     Kind,
     Rows,
     joined,
@@ -65,11 +65,6 @@ def read_libsvm(
     Dataset
         X and Y in CSR, sorted and without stored zeros. Features are named ``x0, x1, ...``.
 
-    See Also
-    --------
-    write_libsvm : Write this format.
-    read_xmc : The same lines after a header with the number of columns.
-
     Notes
     -----
     Column j of Y is label j of the file. LIBSVM's own files number labels from 0; if a file
@@ -102,7 +97,10 @@ def read_libsvm(
     rows = joined(_rows(path))
     if not len(rows.lines):
         raise FileFormatError(path, None, "expected at least one row, got none")
-    base = _base(path, rows, zero_based)
+    base = int(rows.columns.all()) if zero_based == "auto" else int(not zero_based)
+    if base and not rows.columns.all():
+        problem = "expected feature numbers from 1 (zero_based=False), got 0"
+        raise FileFormatError(path, rows.line("feature", rows.columns.argmin()), problem)
     d = _width(path, rows, "feature", n_features, f"n_features={n_features}", base)
     q = _width(path, rows, "label", q, source)
     X, Y = rows.matrices(path, d, q, base=base)
@@ -118,16 +116,6 @@ def _width(
         return max(rows.width(kind) - base, 0)
     rows.check_below(path, kind, given + base, source)
     return given
-
-
-def _base(path: AnyPath, rows: Rows, zero_based: bool | str) -> int:
-    """The number of the first feature."""
-    if zero_based == "auto":
-        return int(rows.columns.all())
-    if not zero_based and not rows.columns.all():
-        problem = "expected feature numbers from 1 (zero_based=False), got 0"
-        raise FileFormatError(path, rows.line("feature", rows.columns.argmin()), problem)
-    return int(not zero_based)
 
 
 def _rows(path: AnyPath) -> Iterator[Rows]:
@@ -198,11 +186,6 @@ def read_xmc(path: AnyPath, *, name: str | None = None) -> Dataset:
         X and Y in CSR, sorted and without stored zeros. Features are named ``x0, x1, ...`` and
         labels ``label0, label1, ...``.
 
-    See Also
-    --------
-    write_xmc : Write this format.
-    read_libsvm : The same lines without the header.
-
     Examples
     --------
     >>> import pathlib, tempfile
@@ -268,7 +251,7 @@ def xmc_blocks(path: AnyPath, n_rows: int) -> list[XmcBlock]:
             if lines <= n and (lines % n_rows == 0 or lines == n):
                 ends.append(at)
             if lines > n and text.strip():
-                raise FileFormatError(path, lines + 1, _too_many(n))
+                raise FileFormatError(path, lines + 1, _TOO_MANY.format(n))
     _check_enough(path, n, lines)
     return [
         XmcBlock(path, a, b, 2 + i * n_rows, min(n_rows, n - i * n_rows), d, q)
@@ -281,10 +264,6 @@ def _check_enough(path: AnyPath, n: int, lines: int) -> None:
         raise FileFormatError(path, None, f"expected {n} rows (as in the header), got {lines}")
 
 
-def _too_many(n: int) -> str:
-    return f"expected no more than {n} rows (as in the header), got another"
-
-
 def _announced_matrices(
     path: AnyPath, rows: Rows, d: int, q: int
 ) -> tuple[sparse.csr_array, sparse.csr_array]:
@@ -294,6 +273,7 @@ def _announced_matrices(
 
 
 _HEADER_EXPECTED = "expected a first line with the numbers of rows, features and labels"
+_TOO_MANY = "expected no more than {} rows (as in the header), got another"
 
 
 def _header(path: AnyPath, line: bytes) -> tuple[int, int, int]:
@@ -318,7 +298,8 @@ def _announced_rows(path: AnyPath, blocks: Iterable[tuple[int, bytes]], n: int) 
         surplus = rows.lines > n + 1
         unexpected = surplus & ~rows.blank
         if unexpected.any():
-            raise FileFormatError(path, int(rows.lines[unexpected.argmax()]), _too_many(n))
+            line = int(rows.lines[unexpected.argmax()])
+            raise FileFormatError(path, line, _TOO_MANY.format(n))
         yield rows.drop(surplus)
 
 

@@ -24,27 +24,11 @@ if TYPE_CHECKING:
     from plurilabel.learners.transformation import partition_labels
 
 __all__ = [
-    "BPMLLLoss",
-    "Condition",
-    "DecisionNode",
-    "Explanation",
-    "LabelRule",
-    "Vote",
-    "WeakRule",
-    "WordShares",
-    "any_label",
-    "asymmetric_loss",
-    "bp_mll_loss",
-    "label_weight",
-    "learner_names",
-    "learner_text",
-    "make_learner",
-    "make_learners",
-    "pairwise_exponential_loss",
-    "partition_labels",
-    "set_seeds",
-    "top_label",
-]
+    "BPMLLLoss", "Condition", "DecisionNode", "Explanation", "LabelRule", "Vote", "WeakRule",
+    "WordShares", "any_label", "asymmetric_loss", "bp_mll_loss", "label_weight", "learner_names",
+    "learner_text", "make_learner", "make_learners", "pairwise_exponential_loss",
+    "partition_labels", "set_seeds", "top_label",
+]  # fmt: skip
 
 _HOMES = {
     "_spec": "learner_names learner_text make_learner make_learners set_seeds",

@@ -214,7 +214,10 @@ def _bound(found: type, args: list[ast.expr], words: list[ast.keyword]) -> dict[
         if word.arg not in parameters:
             close = similar(str(word.arg), list(parameters))
             hint = "" if close is None else f"; did you mean {close}?"
-            there = ", ".join(parameters) or "none"
+            # parameters that a class inherits come last
+            own, last = inspect.get_annotations(found), inspect.Parameter.KEYWORD_ONLY
+            order = sorted(parameters, key=lambda p: parameters[p].kind == last and p not in own)
+            there = ", ".join(order) or "none"
             raise ValueError(f"{name} has no parameter {word.arg!r}; it has {there}{hint}")
     try:
         bound = signature.bind_partial(*args, **{str(word.arg): word.value for word in words})

@@ -45,9 +45,6 @@ __all__ = [
 Counts: TypeAlias = NDArray[np.int64]
 Sums: TypeAlias = NDArray[np.float64]
 
-_SLICE = (
-    8192  # entries of the shorter list at a time: with their part of the other they fit in cache
-)
 _PART = 2**20  # fewest entries of the matrix sorted at a time; for large ones, a quarter of all
 
 
@@ -59,11 +56,7 @@ def macro_auc(Y_true: ArrayLike, scores: ArrayLike) -> float:
     the first scores higher; a tie counts one half. A label without positives or without negatives
     has no AUC and is left out; apart from that, equal to scikit-learn's
     ``roc_auc_score(average="macro")``, which then returns NaN. NaN if no label has both positives
-    and negatives.
-
-    Parameters
-    ----------
-    Y_true, scores : as in :func:`one_error`
+    and negatives. Parameters as in :func:`one_error`.
 
     Examples
     --------
@@ -81,11 +74,7 @@ def micro_auc(Y_true: ArrayLike, scores: ArrayLike) -> float:
     The share of pairs of a true and a false entry, anywhere in the matrix, in which the first
     scores higher; a tie counts one half. Equal to scikit-learn's
     ``roc_auc_score(average="micro")``, and counted exactly, in whole numbers. NaN if the labels
-    are all 0 or all 1.
-
-    Parameters
-    ----------
-    Y_true, scores : as in :func:`one_error`
+    are all 0 or all 1. Parameters as in :func:`one_error`.
 
     Examples
     --------
@@ -104,11 +93,7 @@ def macro_average_precision(Y_true: ArrayLike, scores: ArrayLike) -> float:
     down to them: the area under the precision-recall curve, in steps. A label without positives
     has none and is left out; scikit-learn's ``average_precision_score(average="macro")`` and
     torchmetrics, equal apart from that, count it as 0. In the literature on hierarchies this is
-    :math:`\overline{AUPRC}`. NaN if no label has positives.
-
-    Parameters
-    ----------
-    Y_true, scores : as in :func:`one_error`
+    :math:`\overline{AUPRC}`. NaN if no label has positives. Parameters as in :func:`one_error`.
 
     Examples
     --------
@@ -124,11 +109,7 @@ def weighted_average_precision(Y_true: ArrayLike, scores: ArrayLike) -> float:
     """:func:`macro_average_precision` with labels weighted by how many instances have them.
 
     AUPRC_w of Vens et al. (2008), and scikit-learn's ``average_precision_score`` with
-    ``average="weighted"``. NaN if no label has positives.
-
-    Parameters
-    ----------
-    Y_true, scores : as in :func:`one_error`
+    ``average="weighted"``. NaN if no label has positives. Parameters as in :func:`one_error`.
 
     Examples
     --------
@@ -148,11 +129,7 @@ def micro_average_precision(Y_true: ArrayLike, scores: ArrayLike) -> float:
     scikit-learn's ``average_precision_score(average="micro")``, which is equal and by which the
     figures since C-HMCNN (2020) were computed. Vens et al. (2008) interpolate between the points
     of the curve, which changes the fourth digit unless many scores are tied. NaN if there are no
-    positives.
-
-    Parameters
-    ----------
-    Y_true, scores : as in :func:`one_error`
+    positives. Parameters as in :func:`one_error`.
 
     References
     ----------
@@ -273,52 +250,12 @@ def _soft_area(p: NDArray[np.float64], scores: NDArray[Any]) -> tuple[float, ...
     return auc, precisions / p.sum() if p.any() else np.nan, p.sum()
 
 
-def half_wins_over(left: NDArray[Any], right: NDArray[Any]) -> int:
-    """Half wins of the entries of one sorted array over those of another sorted array."""
-    if len(left) > len(right):
-        return 2 * len(left) * len(right) - half_wins_over(right, left)
-    total = 0
-    for start in range(0, len(left), _SLICE):
-        few = left[start : start + _SLICE]
-        lo = int(right.searchsorted(few[0], "left"))
-        hi = int(right.searchsorted(few[-1], "right"))
-        total += 2 * lo * len(few) + _half_wins_of_slice(few, right[lo:hi])
-    return total
-
-
-def _half_wins_of_slice(few: NDArray[Any], many: NDArray[Any]) -> int:
-    if len(many) <= 4 * len(few):
-        is_few = np.zeros(len(few) + len(many), dtype=np.int64)
-        is_few[: len(few)] = 1
-        places, _ = _places_by_sorting(np.concatenate([few, many]), is_few)
-        if places is not None:
-            return 2 * _wins(places)
-    return int(many.searchsorted(few, "left").sum() + many.searchsorted(few, "right").sum())
-
-
-def _wins(places: Counts) -> int:
-    return int(places.sum()) - len(places) * (len(places) - 1) // 2
-
-
-def _places_by_sorting(
-    values: NDArray[Any], positive: NDArray[np.int64]
-) -> tuple[Counts | None, bool]:
-    """Places of the positives, from the lowest, and whether no two of them are tied.
-
-    One sort of integers, which is vectorised and much faster than searching.
-    """
-    # Each float is mapped to an integer of the same order, whose lowest bit is then replaced: 1
-    # for a positive, 0 for a negative. If a positive and a negative agree in all other bits, they
-    # may be tied or not; the places are None, and the caller has to count in another way.
-    key = np.add(values, 0.0, dtype=np.float64).view(np.int64)  # -0.0 becomes 0.0
-    key ^= (key >> 63) & np.int64(2**63 - 1)  # all bits but the sign
-    key &= -2  # all but the lowest
-    key |= positive
-    key.sort()
-    if ((key[1:] ^ key[:-1]) == 1).any():
-        return None, False
-    places = np.flatnonzero(key & 1)
-    return places, bool((np.diff(key[places]) != 0).all())
+def half_wins_over(left: NDArray[Any], right: NDArray[Any]) -> tuple[int, Counts]:
+    """Half wins of one sorted array over another, and how many are below each of the first."""
+    below = right.searchsorted(left, "left")
+    tied = np.append(right, np.nan)[below] == left
+    ties = right.searchsorted(left[tied], "right") - below[tied]
+    return int(2 * below.sum() + ties.sum()), below
 
 
 def _precisions(positive: NDArray[Any], above: NDArray[Any]) -> float:
@@ -334,17 +271,11 @@ def _dense_sums(Y: LabelMatrix, S: NDArray[Any], positives: Counts) -> tuple[Cou
     # Reading a few columns at a time uses every cache line of the rows.
     for start in range(0, len(wins), 8):
         columns = np.ascontiguousarray(S[:, start : start + 8].T)
-        present = dense(by_label[:, start : start + 8]).T.astype(np.int64)
+        present = dense(by_label[:, start : start + 8]).T.astype(bool)
         for j, (f, y) in enumerate(zip(columns, present), start):
-            places, untied = _places_by_sorting(f, y)
-            if places is not None and untied:
-                found = np.arange(len(places), 0, -1)
-                wins[j], precisions[j] = 2 * _wins(places), (found / (len(f) - places)).sum()
-            else:
-                positive, negative = np.sort(f[y == 1]), np.sort(f[y == 0])
-                below, to = (negative.searchsorted(positive, side) for side in ("left", "right"))
-                wins[j] = below.sum() + to.sum()
-                precisions[j] = _precisions(positive, len(negative) - below)
+            positive, negative = np.sort(f[y]), np.sort(f[~y])
+            wins[j], below = half_wins_over(positive, negative)
+            precisions[j] = _precisions(positive, len(negative) - below)
     return wins, precisions
 
 
@@ -394,6 +325,6 @@ def _sums_in_parts(
     for rows in parts:
         others = values[rows][~dense(positive[rows]).view(bool)]
         others.sort()
-        won += half_wins_over(kept, others)
-        below += others.searchsorted(kept, "left")
+        more, lower = half_wins_over(kept, others)
+        won, below = won + more, below + lower
     return won, _precisions(kept, negatives - below)

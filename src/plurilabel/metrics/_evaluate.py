@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Self
 
@@ -16,21 +16,10 @@ from plurilabel._core.html import html_table
 from plurilabel._core.names import ALIASES
 from plurilabel._core.scores import check_count
 from plurilabel._core.words import aligned, counted
+from plurilabel.metrics import _inputs
 from plurilabel.metrics._auc import Curves, label_areas
 from plurilabel.metrics._bootstrap import percentiles, samples_of
 from plurilabel.metrics._counts import COUNT_MEASURES, SetCounts, count_sets, value_of_counts
-from plurilabel.metrics._inputs import (
-    ScoreMatrix,
-    Terms,
-    check_predicted,
-    check_scored,
-    check_top,
-    mean_of_defined,
-    refuse_labels,
-    soft_part,
-    split_known,
-    terms_of,
-)
 from plurilabel.metrics._rank import Ranking, rank, worth_of
 from plurilabel.metrics._registry import Kind, Measure, get_measure, usual_measures
 
@@ -215,7 +204,7 @@ def evaluate(
         intervals = {name: percentiles(values, confidence) for name, values in sampled.items()}
     n_unknown = getattr(Y, "n_unknown", 0)
     note = _note(Y.shape[0], _count_without_labels(Y), n_unknown)
-    if soft_part(Y) is not None:
+    if _inputs.soft_part(Y) is not None:
         note += "\n" * bool(note) + "expected values: some labels are probabilities"
     return Evaluation(result, intervals, confidence if intervals else None, note, n_unknown)
 
@@ -225,20 +214,22 @@ class _Given(NamedTuple):
 
     Y: LabelMatrix
     Z: LabelMatrix | None
-    S: ScoreMatrix | None
+    S: _inputs.ScoreMatrix | None
     counts: SetCounts | None
     ranking: Ranking | None
     curves: Curves
     measures: list[Measure]
 
-    def terms(self, measure: Measure) -> Terms:
+    def terms(self, measure: Measure) -> _inputs.Terms:
         """The terms of a mean over instances."""
         assert measure.terms is not None
-        return terms_of(measure.terms, self.counts if measure.kind == "labels" else self.ranking)
+        return _inputs.terms_of(
+            measure.terms, self.counts if measure.kind == "labels" else self.ranking
+        )
 
     def value(self, measure: Measure) -> float:
         if measure.average == "instances":
-            return mean_of_defined(*self.terms(measure))
+            return _inputs.mean_of_defined(*self.terms(measure))
         if measure.kind == "scores":
             return self.curves.area(measure)
         assert self.counts is not None
@@ -255,16 +246,16 @@ def checked_inputs(
 ) -> _Given:
     if scores is None and labels is None:
         raise ValueError(f"{caller} needs scores, labels or both, got neither")
-    ks = check_top(top)
+    ks = [check_count(k, "k") for k in (top if isinstance(top, Iterable) else [top])]
     Y = Z = S = counts = ranking = None
     kinds: list[Kind] = []
     if labels is not None:
         kinds.append("labels")
-        Y, Z = check_predicted(Y_true, labels, name="labels")
+        Y, Z = _inputs.check_predicted(Y_true, labels, name="labels")
         counts = count_sets(Y, Z)
     if scores is not None:
         kinds.append("scores")
-        Y, S = check_scored(Y_true, scores)
+        Y, S = _inputs.check_scored(Y_true, scores)
         ks = [k for k in ks if k <= S.shape[1]]
         ranking = rank(Y, S, max([1, *ks]), worth_of(propensities, S.shape[1]))
     measures = usual_measures(ks, kinds=kinds, propensities=propensities is not None)
@@ -273,7 +264,7 @@ def checked_inputs(
 
 def _count_without_labels(Y: LabelMatrix) -> int:
     """Number of instances that have known labels, none of them present."""
-    labels, known, _ = split_known(Y)
+    labels, known, _ = _inputs.split_known(Y)
     empty = labels.sum(axis=1) == 0
     return int((empty if known is None else empty & (known > 0)).sum())
 
@@ -369,11 +360,11 @@ class MeasureSums:
     def evaluation(self, areas: Mapping[str, float] = {}) -> Evaluation:
         """Compute the measures of all rows; ``areas`` may add the areas under curves."""
         if self._is_labels:
-            refuse_labels(np.array([0, 1]))
+            _inputs.refuse_labels(np.array([0, 1]))
         values = {}
         for name in self._names:
             if name in self._terms:
-                values[name] = mean_of_defined(*self._terms[name])
+                values[name] = _inputs.mean_of_defined(*self._terms[name])
             elif get_measure(name).kind == "labels":
                 none = np.zeros(0, dtype=np.int64)
                 true, pred, both, known = self._counts
@@ -470,15 +461,15 @@ def per_label(
         raise ValueError("per_label needs scores, labels or both, got neither")
     columns: dict[str, NDArray[Any]] = {}
     if labels is not None:
-        Y, Z = check_predicted(Y_true, labels, name="labels")
+        Y, Z = _inputs.check_predicted(Y_true, labels, name="labels")
         counts = count_sets(Y, Z)
         columns |= {"positives": counts.label_true, "predicted": counts.label_pred}
         columns |= dict(zip(("tp", "fp", "fn", "tn"), counts.per_label))
         for name in ("accuracy", "precision", "recall", "f1", "jaccard"):
             columns[name] = COUNT_MEASURES[name](*counts.per_label)
     if scores is not None:
-        Y, S = check_scored(Y_true, scores)
-        columns.setdefault("positives", split_known(Y)[0].sum(axis=0))
+        Y, S = _inputs.check_scored(Y_true, scores)
+        columns.setdefault("positives", _inputs.split_known(Y)[0].sum(axis=0))
         columns["auc"] = label_areas(Y, S).auc
     names = label_names if label_names is not None else column_names(Y_true)
     return PerLabel(columns, names_or_default(names, Y.shape[1]))

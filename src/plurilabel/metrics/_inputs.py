@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from numbers import Real
 from typing import Any, TypeAlias
 
@@ -13,7 +13,6 @@ from scipy import sparse
 from plurilabel._core.base import LabelMatrix, check_labels, check_scores, column_names
 from plurilabel._core.blocks import dense, row_blocks
 from plurilabel._core.labels import is_tags, tag_matrix
-from plurilabel._core.scores import check_count
 from plurilabel._core.soft import LabelSets, soft_or_hard
 from plurilabel._core.unknown import UnknownLabels, known_part
 
@@ -131,12 +130,6 @@ def terms_of(terms: Callable[..., Terms], counted: Any, **params: Any) -> Terms:
     if (sets := counted.sets) is None:
         return total, weight
     return sets.expected(total), sets.expected(weight)
-
-
-def check_top(top: Sequence[int] | int) -> list[int]:
-    """The values of k for measures at k."""
-    ks = top if isinstance(top, Iterable) else [top]
-    return [check_count(k, "k") for k in ks]
 
 
 def check_beta(beta: float) -> float:

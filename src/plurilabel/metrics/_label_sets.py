@@ -84,11 +84,8 @@ def hamming_loss(Y_true: ArrayLike, Y_pred: ArrayLike) -> float:
 def subset_accuracy(Y_true: ArrayLike, Y_pred: ArrayLike) -> float:
     """Share of instances whose label set is predicted exactly; 1 is best.
 
-    Always defined. Equal to scikit-learn's ``accuracy_score`` on label matrices.
-
-    Parameters
-    ----------
-    Y_true, Y_pred : 0/1 matrices of shape (n, q), dense, sparse or data frames; or lists of tags
+    Always defined. Equal to scikit-learn's ``accuracy_score`` on label matrices. Parameters as in
+    :func:`hamming_loss`.
 
     Examples
     --------
@@ -105,11 +102,7 @@ def accuracy(Y_true: ArrayLike, Y_pred: ArrayLike) -> float:
 
     ``mean |Y and Z| / |Y or Z|``. An instance without true labels is left out; apart from that,
     equal to scikit-learn's ``jaccard_score(average="samples")``, which counts it as 0. NaN if no
-    instance has a label.
-
-    Parameters
-    ----------
-    Y_true, Y_pred : 0/1 matrices of shape (n, q), dense, sparse or data frames; or lists of tags
+    instance has a label. Parameters as in :func:`hamming_loss`.
 
     Examples
     --------
@@ -127,11 +120,7 @@ def precision(Y_true: ArrayLike, Y_pred: ArrayLike) -> float:
     ``mean |Y and Z| / |Z|``. An instance with true labels and none predicted counts as 0, as in
     the published tables. One without true labels is left out; apart from that, equal to
     scikit-learn's ``precision_score(average="samples", zero_division=0)``. NaN if no instance has
-    a label.
-
-    Parameters
-    ----------
-    Y_true, Y_pred : 0/1 matrices of shape (n, q), dense, sparse or data frames; or lists of tags
+    a label. Parameters as in :func:`hamming_loss`.
 
     Examples
     --------
@@ -150,10 +139,7 @@ def recall(Y_true: ArrayLike, Y_pred: ArrayLike) -> float:
 
     ``mean |Y and Z| / |Y|``. An instance without true labels is left out, as in scikit-learn's
     ``recall_score(average="samples", zero_division=np.nan)``. NaN if no instance has a label.
-
-    Parameters
-    ----------
-    Y_true, Y_pred : 0/1 matrices of shape (n, q), dense, sparse or data frames; or lists of tags
+    Parameters as in :func:`hamming_loss`.
 
     Examples
     --------
@@ -193,9 +179,7 @@ def f_beta(Y_true: ArrayLike, Y_pred: ArrayLike, beta: float = 1.0) -> float:
 def f1(Y_true: ArrayLike, Y_pred: ArrayLike) -> float:
     """Mean F1 of the instances, :func:`f_beta` with ``beta=1``; 1 is best.
 
-    Parameters
-    ----------
-    Y_true, Y_pred : 0/1 matrices of shape (n, q), dense, sparse or data frames; or lists of tags
+    Parameters as in :func:`hamming_loss`.
 
     Examples
     --------
@@ -210,11 +194,8 @@ def f1(Y_true: ArrayLike, Y_pred: ArrayLike) -> float:
 def macro_accuracy(Y_true: ArrayLike, Y_pred: ArrayLike) -> float:
     """Mean over labels of the share of correct decisions; 1 is best.
 
-    Equal to :func:`micro_accuracy` and to ``1 - hamming_loss``.
-
-    Parameters
-    ----------
-    Y_true, Y_pred : 0/1 matrices of shape (n, q), dense, sparse or data frames; or lists of tags
+    Equal to :func:`micro_accuracy` and to ``1 - hamming_loss``. Parameters as in
+    :func:`hamming_loss`.
 
     Examples
     --------
@@ -229,11 +210,8 @@ def macro_accuracy(Y_true: ArrayLike, Y_pred: ArrayLike) -> float:
 def macro_precision(Y_true: ArrayLike, Y_pred: ArrayLike) -> float:
     """Mean over labels of tp / (tp + fp); 1 is best.
 
-    Equal to scikit-learn's ``precision_score(average="macro", zero_division=0)``.
-
-    Parameters
-    ----------
-    Y_true, Y_pred : 0/1 matrices of shape (n, q), dense, sparse or data frames; or lists of tags
+    Equal to scikit-learn's ``precision_score(average="macro", zero_division=0)``. Parameters as in
+    :func:`hamming_loss`.
 
     Examples
     --------
@@ -248,11 +226,8 @@ def macro_precision(Y_true: ArrayLike, Y_pred: ArrayLike) -> float:
 def macro_recall(Y_true: ArrayLike, Y_pred: ArrayLike) -> float:
     """Mean over labels of tp / (tp + fn); 1 is best.
 
-    Equal to scikit-learn's ``recall_score(average="macro", zero_division=0)``.
-
-    Parameters
-    ----------
-    Y_true, Y_pred : 0/1 matrices of shape (n, q), dense, sparse or data frames; or lists of tags
+    Equal to scikit-learn's ``recall_score(average="macro", zero_division=0)``. Parameters as in
+    :func:`hamming_loss`.
 
     Examples
     --------
@@ -288,11 +263,8 @@ def macro_f_beta(Y_true: ArrayLike, Y_pred: ArrayLike, beta: float = 1.0) -> flo
 def macro_f1(Y_true: ArrayLike, Y_pred: ArrayLike) -> float:
     """Mean over labels of F1; 1 is best.
 
-    Equal to scikit-learn's ``f1_score(average="macro", zero_division=0)``.
-
-    Parameters
-    ----------
-    Y_true, Y_pred : 0/1 matrices of shape (n, q), dense, sparse or data frames; or lists of tags
+    Equal to scikit-learn's ``f1_score(average="macro", zero_division=0)``. Parameters as in
+    :func:`hamming_loss`.
 
     Examples
     --------
@@ -307,11 +279,8 @@ def macro_f1(Y_true: ArrayLike, Y_pred: ArrayLike) -> float:
 def micro_accuracy(Y_true: ArrayLike, Y_pred: ArrayLike) -> float:
     """Share of correct decisions over all labels; 1 is best.
 
-    Equal to :func:`macro_accuracy` and to ``1 - hamming_loss``.
-
-    Parameters
-    ----------
-    Y_true, Y_pred : 0/1 matrices of shape (n, q), dense, sparse or data frames; or lists of tags
+    Equal to :func:`macro_accuracy` and to ``1 - hamming_loss``. Parameters as in
+    :func:`hamming_loss`.
 
     Examples
     --------
@@ -326,11 +295,8 @@ def micro_accuracy(Y_true: ArrayLike, Y_pred: ArrayLike) -> float:
 def micro_precision(Y_true: ArrayLike, Y_pred: ArrayLike) -> float:
     """Share of all predicted labels that are true; 1 is best.
 
-    Equal to scikit-learn's ``precision_score(average="micro", zero_division=0)``.
-
-    Parameters
-    ----------
-    Y_true, Y_pred : 0/1 matrices of shape (n, q), dense, sparse or data frames; or lists of tags
+    Equal to scikit-learn's ``precision_score(average="micro", zero_division=0)``. Parameters as in
+    :func:`hamming_loss`.
 
     Examples
     --------
@@ -345,11 +311,8 @@ def micro_precision(Y_true: ArrayLike, Y_pred: ArrayLike) -> float:
 def micro_recall(Y_true: ArrayLike, Y_pred: ArrayLike) -> float:
     """Share of all true labels that are predicted; 1 is best.
 
-    Equal to scikit-learn's ``recall_score(average="micro", zero_division=0)``.
-
-    Parameters
-    ----------
-    Y_true, Y_pred : 0/1 matrices of shape (n, q), dense, sparse or data frames; or lists of tags
+    Equal to scikit-learn's ``recall_score(average="micro", zero_division=0)``. Parameters as in
+    :func:`hamming_loss`.
 
     Examples
     --------
@@ -385,11 +348,8 @@ def micro_f_beta(Y_true: ArrayLike, Y_pred: ArrayLike, beta: float = 1.0) -> flo
 def micro_f1(Y_true: ArrayLike, Y_pred: ArrayLike) -> float:
     """F1 of the counts of all labels together; 1 is best.
 
-    Equal to scikit-learn's ``f1_score(average="micro", zero_division=0)``.
-
-    Parameters
-    ----------
-    Y_true, Y_pred : 0/1 matrices of shape (n, q), dense, sparse or data frames; or lists of tags
+    Equal to scikit-learn's ``f1_score(average="micro", zero_division=0)``. Parameters as in
+    :func:`hamming_loss`.
 
     Examples
     --------
@@ -436,9 +396,7 @@ def hierarchical_recall(
 ) -> float:
     """Share of the true labels, with those above them, that are predicted; 1 is best.
 
-    Parameters
-    ----------
-    Y_true, Y_pred, hierarchy, average : as in :func:`hierarchical_precision`
+    Parameters as in :func:`hierarchical_precision`.
 
     Examples
     --------

@@ -59,10 +59,7 @@ def coverage(Y_true: ArrayLike, scores: ArrayLike) -> float:
     Mean over instances of the largest rank of a relevant label, minus 1: 0 if the only relevant
     label comes first. An instance without relevant labels is left out. Scikit-learn's
     ``coverage_error`` is this plus 1 and counts such an instance as 0. NaN if no other is left.
-
-    Parameters
-    ----------
-    Y_true, scores : as in :func:`one_error`
+    Parameters as in :func:`one_error`.
 
     Examples
     --------
@@ -83,11 +80,8 @@ def coverage_normalized(Y_true: ArrayLike, scores: ArrayLike) -> float:
     """:func:`coverage` divided by the number of labels q, as in later papers; smaller is better.
 
     It lies between 0 and (q - 1) / q, so that datasets with different numbers of labels can be
-    shown side by side. NaN if no instance has a relevant label.
-
-    Parameters
-    ----------
-    Y_true, scores : as in :func:`one_error`
+    shown side by side. NaN if no instance has a relevant label. Parameters as in
+    :func:`one_error`.
 
     Examples
     --------
@@ -105,10 +99,7 @@ def ranking_loss(Y_true: ArrayLike, scores: ArrayLike) -> float:
     Per instance ``|{(y', y''): f(y') <= f(y'')}| / (|Y| |not Y|)``, y' relevant and y'' not: a tie
     is an error, as in scikit-learn's ``label_ranking_loss``. An instance with no label or with all
     labels has no pairs and is left out; scikit-learn counts it as 0. NaN if no other is left.
-
-    Parameters
-    ----------
-    Y_true, scores : as in :func:`one_error`
+    Parameters as in :func:`one_error`.
 
     Examples
     --------
@@ -125,11 +116,7 @@ def is_error(Y_true: ArrayLike, scores: ArrayLike) -> float:
 
     One irrelevant label that scores at least as high as a relevant one makes an error (Crammer and
     Singer, 2003). An instance with no label or with all labels is left out; NaN if no other is
-    left.
-
-    Parameters
-    ----------
-    Y_true, scores : as in :func:`one_error`
+    left. Parameters as in :func:`one_error`.
 
     References
     ----------
@@ -152,11 +139,8 @@ def average_precision(Y_true: ArrayLike, scores: ArrayLike) -> float:
     Per instance the mean over y in Y of ``|{y' in Y: rank(y') <= rank(y)}| / rank(y)``. An
     instance without relevant labels is left out; scikit-learn's
     ``label_ranking_average_precision_score``, equal apart from that, counts it as 1. (Its
-    ``average_precision_score`` ranks instances, not labels.) NaN if no other is left.
-
-    Parameters
-    ----------
-    Y_true, scores : as in :func:`one_error`
+    ``average_precision_score`` ranks instances, not labels.) NaN if no other is left. Parameters
+    as in :func:`one_error`.
 
     Examples
     --------
@@ -173,11 +157,7 @@ def r_precision(Y_true: ArrayLike, scores: ArrayLike) -> float:
 
     There precision and recall are equal. In a tie the irrelevant labels come first; trec_eval,
     otherwise equal, orders ties by name. An instance without relevant labels is left out. NaN if
-    no other is left.
-
-    Parameters
-    ----------
-    Y_true, scores : as in :func:`one_error`
+    no other is left. Parameters as in :func:`one_error`.
 
     Examples
     --------
@@ -194,10 +174,7 @@ def ndcg(Y_true: ArrayLike, scores: ArrayLike) -> float:
 
     Without ties, equal to scikit-learn's ``ndcg_score`` on the instances with relevant labels. In
     a tie the irrelevant labels come first; scikit-learn and torchmetrics average over ties.
-
-    Parameters
-    ----------
-    Y_true, scores : as in :func:`one_error`
+    Parameters as in :func:`one_error`.
 
     Examples
     --------
@@ -235,10 +212,7 @@ def recall_at_k(Y_true: ArrayLike, scores: ArrayLike, k: int = 5) -> float:
     """Mean share of the relevant labels that are among the first k; 1 is best.
 
     An instance without relevant labels is left out. NaN if no instance has a relevant label.
-
-    Parameters
-    ----------
-    Y_true, scores, k : as in :func:`precision_at_k`
+    Parameters as in :func:`precision_at_k`.
 
     Examples
     --------
@@ -255,11 +229,8 @@ def r_precision_at_k(Y_true: ArrayLike, scores: ArrayLike, k: int = 5) -> float:
 
     The divisor is ``min(k, |Y|)``, so that, unlike :func:`precision_at_k`, an instance with fewer
     than k relevant labels can reach 1 (RP@k of Chalkidis et al., 2019). An instance without
-    relevant labels is left out. NaN if no instance has a relevant label.
-
-    Parameters
-    ----------
-    Y_true, scores, k : as in :func:`precision_at_k`
+    relevant labels is left out. NaN if no instance has a relevant label. Parameters as in
+    :func:`precision_at_k`.
 
     References
     ----------
@@ -283,10 +254,7 @@ def ndcg_at_k(Y_true: ArrayLike, scores: ArrayLike, k: int = 5) -> float:
     relevant labels first, ``sum of 1 / log2(r + 1) for r up to min(k, |Y|)``. An instance without
     relevant labels is left out. On the others, equal to scikit-learn's ``ndcg_score(k=k)`` if
     there are no ties; scikit-learn averages over ties. NaN if no instance has a relevant label.
-
-    Parameters
-    ----------
-    Y_true, scores, k : as in :func:`precision_at_k`
+    Parameters as in :func:`precision_at_k`.
 
     Examples
     --------
@@ -334,10 +302,7 @@ def ps_ndcg_at_k(
     """Propensity-scored nDCG at k: :func:`ndcg_at_k` with hits worth ``1 / p_l``; 1 is best.
 
     As with :func:`psp_at_k`, the mean is divided by the largest that any ranking could reach.
-
-    Parameters
-    ----------
-    Y_true, scores, k, propensities : as in :func:`psp_at_k`
+    Parameters as in :func:`psp_at_k`.
 
     Examples
     --------

@@ -52,8 +52,6 @@ class Measure:
         Names of the further parameters of the function, such as ``"k"`` or ``"propensities"``.
     k : int or None
         The number of labels that a measure such as ``"precision@3"`` looks at.
-    family : {"label sets, by instance", "label sets, by label", "rankings"}
-        What the measure looks at.
 
     Examples
     --------
@@ -76,6 +74,7 @@ class Measure:
 
     @property
     def family(self) -> Family:
+        """What the measure looks at."""
         if self.kind == "scores":
             return "rankings"
         return f"label sets, by {'instance' if self.average == 'instances' else 'label'}"  # type: ignore[return-value]
@@ -126,7 +125,8 @@ def measure(
     def register(function: Function) -> Function:
         name = function.__name__.replace("_at_k", "@k")
         parameters = tuple(signature(function).parameters)[2:]
-        text = title or _title(name)
+        base, at, k = name.replace("f_beta", "F-beta").partition("@")
+        text = title or " ".join(_SPELLED.get(word, word) for word in base.split("_")) + at + k
         new = Measure(name, kind, average, terms, not loss, function, text, parameters)
         # Independent of the order of imports: label sets, whole rankings, the first k labels.
         ordered = sorted([*_MEASURES.values(), new], key=_place)
@@ -139,11 +139,6 @@ def measure(
 
 def _place(measure: Measure) -> tuple[bool, bool, str]:
     return measure.kind == "scores", "k" in measure.parameters, measure.average
-
-
-def _title(name: str) -> str:
-    base, at, k = name.replace("f_beta", "F-beta").partition("@")
-    return " ".join(_SPELLED.get(word, word) for word in base.split("_")) + at + k
 
 
 def measure_names(kind: Kind | None = None) -> list[str]:

@@ -58,8 +58,6 @@ class RunningMeasures:
     ----------
     n_rows : int
         Rows so far with at least one known label.
-    labels : list
-        All labels that were known in some row, in the order in which they came.
 
     Notes
     -----
@@ -110,7 +108,7 @@ class RunningMeasures:
 
     @property
     def labels(self) -> list[Hashable]:
-        """All labels that were known in some row."""
+        """All labels that were known in some row, in the order in which they came."""
         return list(self._column)
 
     def update(

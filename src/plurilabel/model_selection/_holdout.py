@@ -14,12 +14,7 @@ from sklearn.model_selection import ShuffleSplit
 from sklearn.utils import check_random_state, indexable
 
 from plurilabel._core.compat import safe_indexing
-from plurilabel.model_selection._stratification import (
-    deal_groups,
-    deal_rows,
-    group_numbers,
-    label_sets,
-)
+from plurilabel.model_selection import _stratification
 
 
 class IterativeStratifiedShuffleSplit(ShuffleSplit):
@@ -38,10 +33,6 @@ class IterativeStratifiedShuffleSplit(ShuffleSplit):
         test size is 0.1. Other rows are left out.
     random_state : int, RandomState instance or None, default=None
 
-    See Also
-    --------
-    stratified_split : Splits arrays in one call.
-
     Examples
     --------
     >>> import numpy as np
@@ -55,7 +46,7 @@ class IterativeStratifiedShuffleSplit(ShuffleSplit):
     def _iter_indices(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[Any]:  # noqa: ARG002
         if self.n_splits < 1:
             raise ValueError(f"n_splits must be at least 1, got {self.n_splits}")
-        Y, given = label_sets(y), (self.train_size, self.test_size)
+        Y, given = _stratification.label_sets(y), (self.train_size, self.test_size)
         given = (None, 0.1) if given == (None, None) else given
         sizes = part_sizes(Y.shape[0], given, names=("train_size", "test_size"))
         random_state = check_random_state(self.random_state)
@@ -94,10 +85,6 @@ def stratified_split(
         ``X_train, X_test, Y_train, Y_test``, or with three sizes ``X_train, X_validation, X_test,
         Y_train, Y_validation, Y_test``, then the parts of other arrays. Rows are in random order.
 
-    See Also
-    --------
-    IterativeStratifiedKFold : How the rows are assigned.
-
     Examples
     --------
     >>> import numpy as np
@@ -111,9 +98,9 @@ def stratified_split(
     >>> [len(part) for part in parts]
     [12, 4, 4, 12, 4, 4]
     """
-    given, labels = indexable(X, Y, *arrays), label_sets(Y)
+    given, labels = indexable(X, Y, *arrays), _stratification.label_sets(Y)
     rows = part_sizes(labels.shape[0], sizes)
-    group = None if groups is None else group_numbers(groups)
+    group = None if groups is None else _stratification.group_numbers(groups)
     parts = _parts(labels, rows, group, check_random_state(random_state))
     return [safe_indexing(array, rows) for array in given for rows in parts]
 
@@ -126,11 +113,11 @@ def _parts(
     left_out = n - sum(sizes)
     all_sizes = np.array([*sizes, left_out] if left_out else sizes)
     if group is None:
-        part = deal_rows(Y, all_sizes, random_state)
+        part = _stratification.deal_rows(Y, all_sizes, random_state)
     elif len(group) != n:
         raise ValueError(f"groups must have one entry for each of the {n} rows, got {len(group)}")
     else:
-        part = deal_groups(Y, group, all_sizes / n, random_state)
+        part = _stratification.deal_groups(Y, group, all_sizes / n, random_state)
     rows = random_state.permutation(n)
     parts = [rows[part[rows] == j] for j in range(len(sizes))]
     for j, found in enumerate(parts):

@@ -10,12 +10,7 @@ from numpy.typing import NDArray
 from sklearn.model_selection import KFold, RepeatedKFold, StratifiedGroupKFold
 from sklearn.utils import check_random_state
 
-from plurilabel.model_selection._stratification import (
-    deal_groups,
-    deal_rows,
-    group_numbers,
-    label_sets,
-)
+from plurilabel.model_selection import _stratification
 
 Masks: TypeAlias = Iterator[NDArray[np.bool_]]
 
@@ -33,13 +28,6 @@ class IterativeStratifiedKFold(KFold):
         Whether to assign rows in random order; otherwise rows with the same labels keep theirs.
     random_state : int, RandomState instance or None, default=None
         Seed of the shuffle; only used with ``shuffle=True``.
-
-    See Also
-    --------
-    RepeatedIterativeStratifiedKFold : Repeats it with different shuffles.
-    IterativeStratifiedGroupKFold : Keeps groups of rows together.
-    IterativeStratifiedShuffleSplit : Random training and test parts of any size.
-    stratified_split : Splits arrays in one call.
 
     Notes
     -----
@@ -76,13 +64,13 @@ class IterativeStratifiedKFold(KFold):
     """
 
     def _iter_test_masks(self, X: Any = None, y: Any = None, groups: Any = None) -> Masks:  # noqa: ARG002
-        Y = label_sets(y)
+        Y = _stratification.label_sets(y)
         n, k = Y.shape[0], self.n_splits
         sizes = n // k + (np.arange(k) < n % k)
         random_state = check_random_state(self.random_state) if self.shuffle else None
         if random_state is not None:
             sizes = random_state.permutation(sizes)
-        fold = deal_rows(Y, sizes, random_state)
+        fold = _stratification.deal_rows(Y, sizes, random_state)
         return (fold == j for j in range(k))
 
 
@@ -92,9 +80,7 @@ class RepeatedIterativeStratifiedKFold(RepeatedKFold):
     Parameters
     ----------
     n_splits : int, default=5
-        Number of folds in each repetition, at least 2.
     n_repeats : int, default=10
-        Number of repetitions.
     random_state : int, RandomState instance or None, default=None
         Seed of all repetitions.
 
@@ -124,12 +110,10 @@ class IterativeStratifiedGroupKFold(StratifiedGroupKFold):
 
     Parameters
     ----------
-    n_splits : int, default=5
-        Number of folds, at least 2 and at most the number of groups.
+    n_splits, random_state
+        As in :class:`IterativeStratifiedKFold`; at most as many folds as groups.
     shuffle : bool, default=False
         Whether to break ties between groups and between folds at random.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the shuffle; only used with ``shuffle=True``.
 
     Examples
     --------
@@ -144,10 +128,10 @@ class IterativeStratifiedGroupKFold(StratifiedGroupKFold):
     """
 
     def _iter_test_masks(self, X: Any = None, y: Any = None, groups: Any = None) -> Masks:  # noqa: ARG002
-        Y, group = label_sets(y), group_numbers(groups)
+        Y, group = _stratification.label_sets(y), _stratification.group_numbers(groups)
         n_groups, k = group.max() + 1, self.n_splits
         if k > n_groups:
             raise ValueError(f"n_splits must be at most the number of groups, {n_groups}, got {k}")
         random_state = check_random_state(self.random_state) if self.shuffle else None
-        fold = deal_groups(Y, group, np.full(k, 1 / k), random_state)
+        fold = _stratification.deal_groups(Y, group, np.full(k, 1 / k), random_state)
         return (fold == j for j in range(k))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from numbers import Integral
-from typing import Any, ClassVar, Self, cast
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, Literal, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,12 +14,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from plurilabel._core.base import AllOrNothing
 from plurilabel._core.blocks import own
-from plurilabel._core.compat import Interval, StrOptions, check_params, import_extra
+from plurilabel._core.compat import AtLeastTwo, check_params, import_extra
 from plurilabel.neighbors._distance import Formula, Neighbors, Points
 from plurilabel.neighbors._engines import ranked
 from plurilabel.neighbors._exact_index import validate_points
 
 
+@dataclass(eq=False, repr=False)
 class ApproximateIndex(AllOrNothing, BaseEstimator):
     """Most of the nearest neighbours, in a small part of the time of a full search.
 
@@ -53,25 +54,11 @@ class ApproximateIndex(AllOrNothing, BaseEstimator):
     MLkNN(index=ApproximateIndex(n_candidates=50, random_state=0))
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "metric": [StrOptions({"euclidean", "cosine", "manhattan"})],
-        "n_candidates": [Interval(Integral, 2, None, closed="left")],
-        "random_state": ["random_state"],
-        "n_jobs": [Integral, None],
-    }
-
-    def __init__(
-        self,
-        metric: str = "euclidean",
-        *,
-        n_candidates: int = 30,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-    ):
-        self.metric = metric
-        self.n_candidates = n_candidates
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    metric: Literal["euclidean", "cosine", "manhattan"] = "euclidean"
+    _: KW_ONLY
+    n_candidates: AtLeastTwo = 30
+    random_state: Any = None
+    n_jobs: int | None = None
 
     def fit(self, X: ArrayLike, y: Any = None) -> Self:  # noqa: ARG002
         """Build the graph of the training points.

@@ -6,10 +6,11 @@ import ctypes
 import os
 import sys
 from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
 from functools import cache, cached_property, partial
 from numbers import Integral, Real
 from threading import Lock
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,7 +22,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from plurilabel._core.base import AllOrNothing, validate_features
 from plurilabel._core.blocks import on_host, own, rows_without, stack_rows
-from plurilabel._core.compat import BOOLEAN_METRICS, Interval, StrOptions, check_params
+from plurilabel._core.compat import BOOLEAN_METRICS, Interval, check_params
 from plurilabel._core.fitted import Declared, check_fitted, count, numbers
 from plurilabel.neighbors._blocks import Blocks, Whole, WholeBlocks
 from plurilabel.neighbors._distance import Formula, Neighbors, Points
@@ -48,6 +49,7 @@ def _has_features(index: ExactIndex) -> bool:
     return True
 
 
+@dataclass(eq=False, repr=False)
 class ExactIndex(AllOrNothing, BaseEstimator):
     """Exact nearest neighbours, the same everywhere.
 
@@ -122,12 +124,8 @@ class ExactIndex(AllOrNothing, BaseEstimator):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "metric": [str, callable],
         "p": [Interval(Real, 1, None, closed="left")],
         "metric_params": [dict, None],
-        "n_jobs": [Integral, None],
-        "algorithm": [StrOptions({"auto", "blocks", "tree", "brute"})],
-        "device": [str],
         "device_memory": [Interval(Integral, 1 << 20, None, closed="left"), None],
     }
     _fitted: ClassVar[Declared] = {
@@ -136,24 +134,14 @@ class ExactIndex(AllOrNothing, BaseEstimator):
         "points_": numbers("n_samples_fit_", "n_features_in_", finite=False),
     }
 
-    def __init__(
-        self,
-        metric: str | Callable[..., float] = "euclidean",
-        *,
-        p: float = 2,
-        metric_params: dict[str, Any] | None = None,
-        n_jobs: int | None = None,
-        algorithm: str = "auto",
-        device: str = "auto",
-        device_memory: int | None = None,
-    ):
-        self.metric = metric
-        self.p = p
-        self.metric_params = metric_params
-        self.n_jobs = n_jobs
-        self.algorithm = algorithm
-        self.device = device
-        self.device_memory = device_memory
+    metric: str | Callable[..., float] = "euclidean"
+    _: KW_ONLY
+    p: float = 2
+    metric_params: dict[str, Any] | None = None
+    n_jobs: int | None = None
+    algorithm: Literal["auto", "blocks", "tree", "brute"] = "auto"
+    device: str = "auto"
+    device_memory: int | None = None
 
     def fit(self, X: ArrayLike, y: Any = None) -> Self:  # noqa: ARG002
         """Store the training points and prepare the search.

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from math import log, sqrt
 from typing import Any
 
 import numpy as np
 
 
+@dataclass(eq=False, repr=False)
 class ADWIN:
     """Adaptive windowing: a drift detector with the longest window of constant mean.
 
@@ -51,16 +53,13 @@ class ADWIN:
     [223]
     """
 
-    def __init__(
-        self,
-        delta: float = 0.002,
-        clock: int = 32,
-        max_buckets: int = 5,
-        min_window_length: int = 5,
-        grace_period: int = 10,
-    ) -> None:
-        self.delta, self.clock, self.max_buckets = delta, clock, max_buckets
-        self.min_window_length, self.grace_period = min_window_length, grace_period
+    delta: float = 0.002
+    clock: int = 32
+    max_buckets: int = 5
+    min_window_length: int = 5
+    grace_period: int = 10
+
+    def __post_init__(self) -> None:
         self._reset()
 
     def _reset(self) -> None:
@@ -72,9 +71,7 @@ class ADWIN:
 
     def clone(self) -> ADWIN:
         """A new detector with the same parameters."""
-        return ADWIN(
-            self.delta, self.clock, self.max_buckets, self.min_window_length, self.grace_period
-        )
+        return replace(self)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> ADWIN:
         same = self.clone()

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
 from numbers import Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,7 +14,7 @@ from scipy.stats import binom
 
 from plurilabel._core.base import LabelMatrix
 from plurilabel._core.blocks import dense
-from plurilabel._core.compat import Interval, StrOptions
+from plurilabel._core.compat import Fraction, Interval, StrOptions
 from plurilabel._core.fitted import Declared, number, numbers
 from plurilabel._core.unknown import known_part
 from plurilabel.thresholds._strategy import (
@@ -29,6 +30,7 @@ RISKS = ("recall", "subset", "misses")
 _ROUNDING = 1e-9  # alpha (n + 1) need not be a whole number in binary
 
 
+@dataclass(eq=False, repr=False)
 class RiskControl(ThresholdStrategy):
     """Label sets whose expected loss is at most ``alpha``, on average or with a confidence.
 
@@ -115,25 +117,15 @@ class RiskControl(ThresholdStrategy):
     _learns_from_known = True
     _learns_from_soft = False
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "alpha": [Interval(Real, 0, 1, closed="neither")],
         "risk": [StrOptions(set(RISKS)), callable],
-        "delta": [Interval(Real, 0, 1, closed="neither"), None],
-        "bound": [StrOptions({"bentkus", "betting"})],
     }
     _fitted: ClassVar[Declared] = {"cut_": number(finite=False), "risk_": number()}
 
-    def __init__(
-        self,
-        alpha: float = 0.1,
-        *,
-        risk: str | Callable[..., Any] = "recall",
-        delta: float | None = None,
-        bound: str = "bentkus",
-    ):
-        self.alpha = alpha
-        self.risk = risk
-        self.delta = delta
-        self.bound = bound
+    alpha: Fraction = 0.1
+    _: KW_ONLY
+    risk: str | Callable[..., Any] = "recall"
+    delta: Fraction | None = None
+    bound: Literal["bentkus", "betting"] = "bentkus"
 
     def _fit(self, scores: Scores, Y: LabelMatrix) -> None:
         scores, Y = complete_rows(scores, Y, "RiskControl")

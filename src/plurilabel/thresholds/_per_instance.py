@@ -31,7 +31,7 @@ HUGE = 1e15  # scores above this are scaled twice: their squares could overflow
 
 
 class RCut(ThresholdStrategy):
-    """Predict the r labels with the highest scores, for every instance.
+    """Predict the r labels with the highest scores, for every instance (paper: see :class:`SCut`).
 
     Ties go to the first label.
 
@@ -44,10 +44,6 @@ class RCut(ThresholdStrategy):
     Attributes
     ----------
     r_ : int
-
-    References
-    ----------
-    Y. Yang. A study of thresholding strategies for text categorization. SIGIR 2001.
 
     Examples
     --------

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import KW_ONLY, dataclass
 from numbers import Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from plurilabel._core.base import LabelMatrix
 from plurilabel._core.blocks import dense
-from plurilabel._core.compat import Interval, StrOptions
+from plurilabel._core.compat import Interval, NotNegative, StrOptions
 from plurilabel._core.fitted import Declared, number, numbers, parameter
 from plurilabel._core.unknown import UnknownLabels, known_part
 from plurilabel.metrics import COUNT_MEASURES
@@ -34,6 +35,7 @@ LEEWAY = 0.01  # what the micro average may lose, relative to the best
 MOST_ENTRIES = 2**20  # scores that the choice looks at
 
 
+@dataclass(eq=False, repr=False)
 class SCut(ThresholdStrategy):
     """A cut for each label, at which a measure of that label is highest.
 
@@ -97,7 +99,6 @@ class SCut(ThresholdStrategy):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "measure": [StrOptions(set(COUNT_MEASURES)), callable],
         "fbr": [None, Interval(Real, None, None, closed="neither")],
-        "shrink": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
     }
     _fitted: ClassVar[Declared] = {
         "shrink_": number(),
@@ -105,16 +106,10 @@ class SCut(ThresholdStrategy):
         "values_": numbers("n_labels_", finite=False),
     }
 
-    def __init__(
-        self,
-        measure: str | Callable[..., Any] = "f1",
-        *,
-        fbr: float | None = None,
-        shrink: float | str = "auto",
-    ):
-        self.measure = measure
-        self.fbr = fbr
-        self.shrink = shrink
+    measure: str | Callable[..., Any] = "f1"
+    _: KW_ONLY
+    fbr: float | None = None
+    shrink: NotNegative | Literal["auto"] = "auto"
 
     def _fit(self, scores: Scores, Y: LabelMatrix) -> None:
         measure = sweep.count_measure(self.measure)
@@ -178,7 +173,7 @@ class SCut(ThresholdStrategy):
 
 
 class PCut(ThresholdStrategy):
-    """Predict each label as often as it occurred in training.
+    """Predict each label as often as it occurred in training (paper: see :class:`SCut`).
 
     **It decides on whole batches**: of the m instances given to ``predict``, the ``factor *
     share_l * m`` (rounded, halves up) with the highest scores of label l get that label; of equal
@@ -201,10 +196,6 @@ class PCut(ThresholdStrategy):
         Share of the training instances that have each label.
     cuts_ : ndarray of shape (q,)
         None with ``batch=True``.
-
-    References
-    ----------
-    Y. Yang. A study of thresholding strategies for text categorization. SIGIR 2001.
 
     Examples
     --------

@@ -42,7 +42,6 @@ class ThresholdStrategy(AllOrNothing, BaseEstimator, ABC):
     _learns_from_known: ClassVar[bool] = False
     _learns_from_soft: ClassVar[bool] = True
     _needs_scores: ClassVar[bool] = True
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
     _fitted: ClassVar[Declared] = {"n_labels_": count(), "sparse_output_": flag()}
 
     def learns_from_scores(self) -> bool:
@@ -202,8 +201,8 @@ def round_half_up(values: ArrayLike) -> NDArray[np.int64]:
 def never_empty(labels: ArrayLike, scores: ArrayLike) -> NDArray[Any] | sparse.csr_array:
     """Give each instance without a predicted label the one with its highest score.
 
-    This is the T-criterion of Boutell et al. Ties go to the first label.
-    ``ThresholdClassifier(nonempty=True)`` applies it to any strategy.
+    This is the T-criterion of Boutell et al. (see :class:`~plurilabel.BinaryRelevance`). Ties go
+    to the first label. ``ThresholdClassifier(nonempty=True)`` applies it to any strategy.
 
     Parameters
     ----------
@@ -215,11 +214,6 @@ def never_empty(labels: ArrayLike, scores: ArrayLike) -> NDArray[Any] | sparse.c
     -------
     0/1 matrix of shape (n, q)
         A new one, int64; CSR if ``labels`` was sparse.
-
-    References
-    ----------
-    M. Boutell, J. Luo, X. Shen, C. Brown. Learning multi-label scene classification.
-    Pattern Recognition 37, 2004.
 
     Examples
     --------

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from plurilabel._core.blocks import is_missing
-from plurilabel._core.words import NO_YES, listed, similar
+from plurilabel._core.names import no_column
+from plurilabel._core.words import NO_YES, listed
 from plurilabel.io import FileFormatError
 from plurilabel.io.shared import open_frame, opened
 from plurilabel.votes._votes import Votes, as_floats, named
@@ -85,7 +86,9 @@ def read_votes(
             raise ValueError(f"the table has no column of the pattern sources={pattern!r}")
     roles = {"label": label, "source": source, "value": value, "answer": answer}
     given = {role: column for role, column in roles.items() if column is not None}
-    _check_columns(frame, [row, *given.values(), *(sources or ())])
+    for role, column in [("row", row), *given.items(), *(("sources", s) for s in sources or ())]:
+        if column not in frame.columns:
+            raise ValueError(no_column(role, column, list(frame.columns)))
     rows, columns = frame[row], {name: frame[column] for name, column in given.items()}
     if columns.keys() == {"source", "answer"}:
         return _answers(rows, columns["source"], columns["answer"], label_names)
@@ -99,14 +102,6 @@ def read_votes(
         "columns must be named by source and answer, by label, source and value, or by label and "
         f"sources, got {listed(list(given)) or 'none'}"
     )
-
-
-def _check_columns(frame: Any, names: Sequence[str]) -> None:
-    for name in names:
-        if name not in frame.columns:
-            close = similar(name, list(frame.columns))
-            hint = "" if close is None else f"; did you mean {close!r}?"
-            raise ValueError(f"the table has no column {name!r}{hint}")
 
 
 def _graded(column: Any, cut: float | None) -> Any:

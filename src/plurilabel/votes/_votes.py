@@ -462,7 +462,13 @@ def _set_alpha(sets: NDArray[np.bool_], rows: NDArray[np.int64]) -> float:
     if not len(sets):
         return float("nan")
     distinct, kind = np.unique(sets, axis=0, return_inverse=True)
-    D = _masi(distinct.astype(np.float64))
+    # MASI distances of all pairs of sets
+    both, size = distinct.astype(np.float64) @ distinct.T, distinct.sum(axis=1)
+    either = size[:, None] + size - both
+    jaccard = np.divide(both, either, out=np.ones_like(both), where=either > 0)
+    inside = both == np.minimum(size[:, None], size)
+    same = inside & (size[:, None] == size)
+    D = 1 - jaccard * np.select([same, inside, both > 0], [1.0, 2 / 3, 1 / 3], 0.0)
     counts = np.bincount(kind.ravel())
     n, m = len(sets), np.bincount(rows)
     # the distance of each set to the others of its row, a row at a time
@@ -473,14 +479,3 @@ def _set_alpha(sets: NDArray[np.bool_], rows: NDArray[np.int64]) -> float:
         observed += D[np.ix_(k, k)].sum() / (size - 1)
     expected = counts @ D @ counts / (n - 1)
     return float(1 - observed / expected) if expected > 1e-12 else float("nan")
-
-
-def _masi(sets: Floats) -> Floats:
-    """MASI distances of all pairs of sets."""
-    both, size = sets @ sets.T, sets.sum(axis=1)
-    either = size[:, None] + size - both
-    jaccard = np.divide(both, either, out=np.ones_like(both), where=either > 0)
-    inside = both == np.minimum(size[:, None], size)
-    same = inside & (size[:, None] == size)
-    m = np.select([same, inside, both > 0], [1.0, 2 / 3, 1 / 3], 0.0)
-    return 1 - jaccard * m

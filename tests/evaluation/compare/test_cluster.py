@@ -58,3 +58,22 @@ def test_time_limits(client, tmp_path):
 def test_the_scheduler_is_a_client():
     with pytest.raises(TypeError, match="scheduler must be a distributed.Client, got str"):
         compare(TOY, MLkNN(3), scheduler="tcp://127.0.0.1:8786")
+
+
+def test_the_command_names_its_tasks(client, tmp_path, monkeypatch):
+    from plurilabel.cli._main import plurilabel as command
+    from tests.cli.runner import runner
+
+    keys, submit = [], type(client).submit
+
+    def told(self, *args, key, **options):
+        keys.append(key)
+        return submit(self, *args, key=key, **options)
+
+    monkeypatch.setattr(type(client), "submit", told)
+    words = ["compare", "digits", "--learners", "MLkNN", "--measures", "f1", "--no-report"]
+    words += ["--out", str(tmp_path), "--scheduler", client.scheduler.address]
+    result = runner().invoke(command, words)
+    assert result.exit_code == 0, result.stderr
+    assert [key.rpartition("-")[0] for key in keys] == ["digits MLkNN fold 0"]
+    assert runner().invoke(command, words).exit_code == 0 and len(keys) == 1  # finished before

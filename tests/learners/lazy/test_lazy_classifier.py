@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.neighbors import NearestNeighbors
 
 from plurilabel import BRkNN, ExactIndex, LazyClassifier, MLkNN, MLkNNCV
@@ -433,3 +433,19 @@ def test_sparse_labels_that_nobody_has(text):
     expected = make_learner(text).fit(X, none).predict_proba(queries)
     found = make_learner(text).fit(X, sparse.csr_array(none)).predict_proba(queries)
     assert_array_equal(found, expected)
+
+
+class FixedMLkNN(MLkNN):
+    """As other packages subclass: an ``__init__`` that takes some of the parameters."""
+
+    def __init__(self, n_neighbors=3, note=""):
+        super().__init__(n_neighbors, smoothing=0.5)
+        self.note = note
+
+
+def test_a_subclass_may_fix_parameters():
+    X, Y, queries = ties()
+    learner = clone(FixedMLkNN(4, note="x")).fit(X, Y)
+    same(learner, MLkNN(4, smoothing=0.5).fit(X, Y), queries)
+    assert learner.get_params() == {"n_neighbors": 4, "note": "x"}
+    same(pickle.loads(pickle.dumps(learner)), learner, queries)

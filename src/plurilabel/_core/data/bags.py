@@ -11,14 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.utils import check_array
 
-from plurilabel._core.blocks import (
-    canonical,
-    is_missing,
-    refuse_dates,
-    refuse_masked,
-    short_indices,
-    stack_rows,
-)
+from plurilabel._core import blocks
 from plurilabel._core.fitted import Declared, numbers, places
 from plurilabel._core.words import first_repeated
 
@@ -80,13 +73,13 @@ class Bags:
             matrix, places = _joined(bags)
         else:
             matrix, places = bags, _checked_offsets(offsets)
-        refuse_masked(matrix, "bags")
-        refuse_dates(matrix, "bags")
+        blocks.refuse_masked(matrix, "bags")
+        blocks.refuse_dates(matrix, "bags")
         form = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "input_name": "bags"}
         # C order: a data frame is stored by columns, and sums in another order differ
-        matrix = check_array(canonical(matrix), order="C", ensure_all_finite=False, **form)
+        matrix = check_array(blocks.canonical(matrix), order="C", ensure_all_finite=False, **form)
         if sparse.issparse(matrix):
-            matrix = sparse.csr_array(short_indices(matrix))
+            matrix = sparse.csr_array(blocks.short_indices(matrix))
         self.instances, self.offsets = matrix, places
         N, end = matrix.shape[0], places[-1]
         if end != N:
@@ -145,7 +138,7 @@ class Bags:
                 f"got {len(frame)} row(s) and {len(names)} column(s)"
             )
         owner = np.asarray(frame[bag])
-        if any(map(is_missing, owner)):
+        if any(map(blocks.is_missing, owner)):
             raise ValueError(f"column {bag!r} must name a bag in every row, got a missing value")
         codes: dict[Any, int] = {}
         try:
@@ -201,8 +194,11 @@ class Bags:
             rows: Any = slice(start, start + offsets[-1])
         else:
             rows = np.repeat(self.offsets[chosen] - offsets[:-1], sizes) + np.arange(offsets[-1])
-        ids = None if self.ids is None else self.ids[chosen]
-        return self._like(self.instances[rows], offsets, ids)
+        part = object.__new__(type(self))  # which needs no check
+        part.instances, part.offsets = self.instances[rows], offsets
+        part.ids = None if self.ids is None else self.ids[chosen]
+        part.feature_names = self.feature_names
+        return part
 
     def __iter__(self) -> Iterator[Any]:
         return (self[i] for i in range(len(self)))
@@ -234,13 +230,6 @@ class Bags:
                [20.]])
         """
         return type(self)(instances, self.offsets, ids=self.ids)
-
-    def _like(self, instances: Any, offsets: NDArray[np.intp], ids: Any) -> Self:
-        """Bags made of parts of these, which need no check."""
-        bags = object.__new__(type(self))
-        bags.instances, bags.offsets, bags.ids = instances, offsets, ids
-        bags.feature_names = self.feature_names
-        return bags
 
     def _check_finite(self) -> None:
         values = self.instances.data if sparse.issparse(self.instances) else self.instances
@@ -304,7 +293,15 @@ def _column(column: Any, name: Any) -> NDArray[np.float64]:
 def _joined(bags: Any) -> tuple[Any, NDArray[np.intp]]:
     """All instances below each other, and the offsets of the bags."""
     if isinstance(bags, np.ndarray) and bags.dtype != object:
-        return _joined_array(bags)
+        if bags.ndim != 3:
+            raise ValueError(
+                "an array of bags must have the shape (bags, instances, features), "
+                f"got {bags.shape}; for a matrix of instances give offsets"
+            )
+        n, m, d = bags.shape
+        if 0 in (n, m, d):
+            raise ValueError(f"an array of bags must not be empty, got the shape {bags.shape}")
+        return bags.reshape(n * m, d), np.arange(0, n * m + 1, m)
     if sparse.issparse(bags):
         raise ValueError("a sparse matrix of instances needs offsets")
     if not isinstance(bags, np.ndarray | Iterable) or isinstance(bags, str):
@@ -312,38 +309,23 @@ def _joined(bags: Any) -> tuple[Any, NDArray[np.intp]]:
     parts: list[Any] = []
     names: list[Any] | None = None
     for i, bag in enumerate(bags):
-        names = _same_columns(bag, i, names)
+        if hasattr(bag, "columns"):
+            columns = list(bag.columns)
+            if names is not None and columns != names:
+                raise ValueError(f"bag {i} has the columns {columns}, but bag 0 has {names}")
+            names = columns
         parts.append(_checked_bag(bag, i, parts[0].shape[1] if parts else None))
     if not parts:
         raise ValueError("there must be at least one bag, got none")
-    return stack_rows(parts), np.concatenate(([0], np.cumsum([part.shape[0] for part in parts])))
-
-
-def _joined_array(bags: NDArray[Any]) -> tuple[Any, NDArray[np.intp]]:
-    if bags.ndim != 3:
-        raise ValueError(
-            "an array of bags must have the shape (bags, instances, features), "
-            f"got {bags.shape}; for a matrix of instances give offsets"
-        )
-    n, m, d = bags.shape
-    if 0 in (n, m, d):
-        raise ValueError(f"an array of bags must not be empty, got the shape {bags.shape}")
-    return bags.reshape(n * m, d), np.arange(0, n * m + 1, m)
-
-
-def _same_columns(bag: Any, i: int, names: list[Any] | None) -> list[Any] | None:
-    """The columns of the data frames so far, which bag i must share if it is a data frame."""
-    if not hasattr(bag, "columns"):
-        return names
-    if names is not None and list(bag.columns) != names:
-        raise ValueError(f"bag {i} has the columns {list(bag.columns)}, but bag 0 has {names}")
-    return list(bag.columns)
+    return blocks.stack_rows(parts), np.concatenate(
+        ([0], np.cumsum([part.shape[0] for part in parts]))
+    )
 
 
 def _checked_bag(bag: Any, i: int, width: int | None) -> Any:
     """Bag i as a matrix with as many features as the first."""
-    refuse_masked(bag, f"bag {i}")
-    refuse_dates(bag, f"bag {i}")
+    blocks.refuse_masked(bag, f"bag {i}")
+    blocks.refuse_dates(bag, f"bag {i}")
     part = bag if sparse.issparse(bag) else np.asarray(bag)
     if part.ndim != 2:
         raise ValueError(f"bag {i} must be a matrix (instances, features), got {part.ndim}-D")
@@ -355,7 +337,7 @@ def _checked_bag(bag: Any, i: int, width: int | None) -> Any:
 
 
 def _checked_offsets(offsets: ArrayLike) -> NDArray[np.intp]:
-    refuse_masked(offsets, "offsets")
+    blocks.refuse_masked(offsets, "offsets")
     places = np.asarray(offsets)
     if places.ndim != 1 or places.dtype.kind not in "iu" or len(places) < 2 or places[0] != 0:
         raise ValueError("offsets must be integers that begin with 0, one more than bags")

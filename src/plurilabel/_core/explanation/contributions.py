@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from scipy.special import logit
 
 from plurilabel._core.compat import import_extra
 from plurilabel._core.explanation.marks import MarkedText, Marker
@@ -25,6 +26,8 @@ Floats = NDArray[np.float64]
 SCORE = "score"
 LOG_ODDS = "log-odds"  # of the score, which is a probability
 OCCLUSION = "change of the score when the part is replaced by its reference value"
+OCCLUSION_LOG_ODDS = OCCLUSION.replace("score", "log-odds of the score")  # of a probability
+SURELY = 1e-4  # probabilities closer to 0 or 1 count as this close: their log-odds have no end
 MARKED = 3  # labels for which a notebook shows the text
 
 
@@ -161,7 +164,7 @@ class Contributions(Explained):
         """
         text = self.text if text is None else text
         if text is None:
-            raise ValueError("text must be given: the rows that were explained are not texts")
+            raise ValueError("text must be given: the row that was explained is not a single text")
         return Marker(self, text).marked(label)
 
     def _rows(self) -> Iterator[list[str]]:
@@ -217,8 +220,8 @@ class Explanations(list[Any]):
 
 
 def _sentence(scale: str) -> str:
-    if scale == OCCLUSION:
-        return f"Each part is the {OCCLUSION}."
+    if scale in (OCCLUSION, OCCLUSION_LOG_ODDS):
+        return f"Each part is the {scale}."
     words = {SCORE: "the score", LOG_ODDS: "the log-odds of the score"}
     return f"The parts add up to {words.get(scale, scale)}."
 
@@ -344,11 +347,17 @@ def _places(parts: Sequence[Parts]) -> dict[str, int]:
     return {name: i for i, name in enumerate(names)}
 
 
-def occlusion(score: Callable[[Any], Any], x: Any, given: Given) -> Parts:
+def occlusion(score: Callable[[Any], Any], x: Any, given: Given, method: str) -> Parts:
     """Changes of the scores when one feature at a time is replaced by its reference value."""
+
+    def value(rows: Any) -> Floats:
+        found = np.asarray(score(rows), dtype=np.float64)[0]
+        # close to 0 and 1, probabilities themselves hardly change
+        return log_odds(found, SURELY) if method == "predict_proba" else found
+
     # the base is the rest of the scores, so that base and parts add up
     origin = given.origin(x.shape[1])
-    now = np.asarray(score(x), dtype=np.float64)[0]
+    now = value(x)
     if sparse.issparse(x) and not origin.any():
         at = stored(x)[0]
     else:
@@ -358,7 +367,12 @@ def occlusion(score: Callable[[Any], Any], x: Any, given: Given) -> Parts:
     for i, j in enumerate(at):  # one at a time: all copies of a wide row would be large
         other = x.tolil() if sparse.issparse(x) else x.copy()
         other[0, j] = origin[j]
-        other = sparse.csr_array(other) if sparse.issparse(x) else other
-        values[i] = now - np.asarray(score(other), dtype=np.float64)[0]
+        values[i] = now - value(sparse.csr_array(other) if sparse.issparse(x) else other)
     names = [str(given.names[j]) for j in at]
-    return Parts(names, values, now - values.sum(axis=0), (OCCLUSION,) * len(now))
+    scale = OCCLUSION_LOG_ODDS if method == "predict_proba" else OCCLUSION
+    return Parts(names, values, now - values.sum(axis=0), (scale,) * len(now))
+
+
+def log_odds(p: Any, least: float) -> Floats:
+    """Log-odds of probabilities, none of them closer to 0 or 1 than ``least``."""
+    return np.asarray(logit(np.clip(p, least, 1 - least)))

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-_MADE_BY = re.compile(
-    r"(?:text[^_]*__)?(?:words__|(?P<parts>parts__)|(?:tfidf|count)vectorizer(?P<part>-\d+)?__)?"
-)
-"""What scikit-learn and TableEncoder put before the name of a word, or of a part of one."""
+_KIND = re.compile(r"(?:numbers|dates|categories|declared)__|text(?: (?P<column>.+?))?__")
+"""What TableEncoder puts before a name if there is text beside other columns."""
 
-_OTHERS = ("numbers__", "dates__", "categories__", "declared__")
+_MADE_BY = re.compile(r"words__|vectors__|(?P<parts>parts__)|(tfidf|count)vectorizer(-\d+)?__")
+"""What scikit-learn and ``word_features`` put before the name of a word, or of a part of one."""
+
 COLOURS = {True: "46, 125, 50", False: "198, 40, 40"}  # for and against a label
 
 
@@ -80,7 +80,10 @@ class Marker:
         self.why, self.text = why, text
         # one letter for each, so that places in the text stay
         low = "".join(one if len(one := letter.lower()) == 1 else letter for letter in text)
-        self.places = [list(_letters(low, str(name), column)) for name in why.part_names]
+        names = [readable(str(name)) for name in why.part_names]
+        if column is None and any(name.startswith("text: ") for name in names):
+            column = "text"  # beside numbers and categories
+        self.places = [list(_letters(low, name, column)) for name in names]
         self.words = [word.span() for word in re.finditer(r"\w+|[^\w\s]+", text)]
 
     def marked(self, label: str | int) -> MarkedText:
@@ -98,30 +101,40 @@ class Marker:
         return MarkedText(self.text, name, marks, base, rest)
 
 
+def readable(name: str) -> str:
+    """The name of a feature without those of its encoders.
+
+    A word of a column is ``body: cough``, and of the only column of text beside others
+    ``text: cough``; dots show where a part of a word goes on: ``cou…``, ``…oug…``, ``…ugh``.
+    """
+    kind = _KIND.match(name)
+    name = name[kind.end() :] if kind else name
+    if made_by := _MADE_BY.match(name):
+        name = name[made_by.end() :]
+        if made_by["parts"] or made_by[3] not in (None, "-1"):
+            name = "".join(["…" * (name[:1] != " "), name.strip(), "…" * (name[-1:] != " ")])
+    is_text = kind is not None and kind[0].startswith("text")
+    return f"{kind['column'] or 'text'}: {name}" if kind and is_text else name
+
+
 def _letters(low: str, name: str, column: str | None) -> Iterator[int]:
     """Positions of the letters of a feature in a text; none if it is not a word of it."""
     if column is not None:
         if not name.startswith(f"{column}: "):
             return
         name = name.removeprefix(f"{column}: ")
-    if name.startswith(_OTHERS):
-        return
-    made_by = _MADE_BY.match(name)
-    subword = made_by is not None and (
-        made_by["parts"] is not None or made_by["part"] not in (None, "-1")
-    )
-    name = name[made_by.end() :] if made_by is not None else name
-    for start, end in _places(low, name, subword=subword):
+    for start, end in _places(low, name):
         yield from (i for i in range(start, end) if not low[i].isspace())
 
 
-def _places(low: str, name: str, *, subword: bool) -> Iterator[tuple[int, int]]:
-    if not name.strip():
+def _places(low: str, name: str) -> Iterator[tuple[int, int]]:
+    part = name.removeprefix("…").removesuffix("…")
+    if not part.strip():
         return
-    if subword:  # a blank at its edge is where a word begins or ends
-        pattern = re.escape(name.strip())
-        pattern = (r"(?<!\S)" if name[0] == " " else "") + pattern
-        pattern += r"(?!\S)" if name[-1] == " " else ""
+    if part != name:  # a part of a word
+        pattern = re.escape(part)
+        pattern = ("" if name[0] == "…" else r"(?<!\S)") + pattern
+        pattern += "" if name[-1] == "…" else r"(?!\S)"
         pattern = f"(?=({pattern}))"  # places may overlap
         yield from (found.span(1) for found in re.finditer(pattern, low))
         return

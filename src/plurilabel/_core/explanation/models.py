@@ -6,7 +6,6 @@ the model is explained by occlusion.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -31,6 +30,7 @@ from plurilabel._core.compat import class_numbers, fitted_gamma
 from plurilabel._core.explanation.contributions import (
     LOG_ODDS,
     OCCLUSION,
+    OCCLUSION_LOG_ODDS,
     SCORE,
     Floats,
     Given,
@@ -41,6 +41,7 @@ from plurilabel._core.explanation.contributions import (
     side_by_side,
     stored,
 )
+from plurilabel._core.explanation.marks import readable
 from plurilabel._core.scores import score_matrix
 
 BEHIND = "the score of the inner learner, from which this score is computed"
@@ -59,15 +60,16 @@ def class_parts(model: Any, x: Any, method: str, given: Given) -> Parts:
     scores = answer(x)[0]
     if isinstance(model, MultiLabelClassifier):  # as a classifier of a single 1-D label
         last = [model.n_labels_ - 1] if len(scores) == 1 else range(model.n_labels_)
-        return learner_parts(model, x, given, scores, answer, last)
+        return learner_parts(model, x, method, given, scores, answer, last)
     ways = (_constant, _linear, _trees, _boosted_trees, _naive_bayes, _support, _neighbours)
     found = _decomposed(ways, model, x, method, given, scores)
-    return occlusion(answer, x, given) if found is None else found
+    return occlusion(answer, x, given, method) if found is None else found
 
 
 def learner_parts(
-    model: MultiLabelClassifier, x: Any, given: Given, scores: Floats, answer: Answer, labels: Any
-) -> Parts:
+    model: MultiLabelClassifier, x: Any, method: str, given: Given, scores: Floats,
+    answer: Answer, labels: Any,
+) -> Parts:  # fmt: skip
     """Parts of the scores of some labels of a learner inside another one."""
     # A learner explains its own scores. For other scores, such as probabilities made from decision
     # values, the scale of the parts says that they are those of the latter.
@@ -76,7 +78,8 @@ def learner_parts(
     if set(found.scales) <= {SCORE, LOG_ODDS}:
         values = np.where([scale == SCORE for scale in found.scales], total, expit(total))
         return found if np.allclose(values, scores, rtol=1e-6) else found.rescaled(BEHIND)
-    return occlusion(answer, x, given) if set(found.scales) == {OCCLUSION} else found
+    occluded = set(found.scales) <= {OCCLUSION, OCCLUSION_LOG_ODDS}
+    return occlusion(answer, x, given, method) if occluded else found
 
 
 def output_parts(model: Any, x: Any, method: str, given: Given) -> Parts:
@@ -89,7 +92,7 @@ def output_parts(model: Any, x: Any, method: str, given: Given) -> Parts:
 
     ways = (_trees, _linear, _neighbours)
     found = _decomposed(ways, model, x, method, given, answer(x)[0])
-    return occlusion(answer, x, given) if found is None else found
+    return occlusion(answer, x, given, method) if found is None else found
 
 
 def _decomposed(ways: Any, model: Any, x: Any, method: str, given: Given, scores: Any) -> Any:
@@ -121,8 +124,7 @@ def names_after(steps: Any, d: int, names: Sequence[str] | None) -> Sequence[str
         except (AttributeError, ValueError, TypeError):
             continue  # other names were seen in fit, or a step cannot tell
         if found is not None and len(found) == d:
-            # a word of one of several columns of text, as plurilabel.io.table_encoder names it
-            return [re.sub(r"^text (.+?)__", r"\1: ", str(name)) for name in found]
+            return [readable(str(name)) for name in found]
     if names is not None and len(names) == d:  # one for one, as far as can be seen
         return names
     return default_feature_names(d)

@@ -223,19 +223,18 @@ def _units(missing: list[Place], work: str | None) -> list[Unit]:
             if work is not None:
                 (sources[data],) = joblib.dump(sources[data], os.path.join(work, f"data{number}"))
         if learner not in pickled:
-            pickled[learner] = _pickled(place), is_searching(place.learner)
+            try:  # classes and functions of a script or a notebook are pickled by value
+                content = cloudpickle.dumps(place.learner)
+            except Exception as error:
+                name = place.known["learner"]
+                problem = f"learners[{name!r}] must be picklable, got an error: {error}"
+                raise TypeError(problem) from None
+            pickled[learner] = content, is_searching(place.learner)
         content, searching = pickled[learner]
         group = (id(place.split), None if searching else learner)
         if group not in units:
             seed, measures = place.known["seed"], list(place.known["scores"])
-            units[group] = Unit(sources[data], *place.split[2:], seed, measures, {})
+            name = "{dataset} {learner} fold {fold}".format(**place.known)
+            units[group] = Unit(sources[data], *place.split[2:], seed, measures, name, {})
         units[group].learners[number] = content
     return list(units.values())
-
-
-def _pickled(place: Place) -> bytes:
-    try:  # classes and functions of a script or a notebook are pickled by value
-        return cloudpickle.dumps(place.learner)
-    except Exception as error:
-        name = place.known["learner"]
-        raise TypeError(f"learners[{name!r}] must be picklable, got an error: {error}") from None

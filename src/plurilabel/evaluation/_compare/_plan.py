@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -43,7 +43,9 @@ def make_plan(
     protocol = {"cv": cv, "repeats": repeats, "random_state": random_state}
     if command is None:
         options = protocol if measures is None else {**protocol, "measures": names}
-        command = _call_text(by_name, what, options)
+        shown = ", ".join(f"{name!r}: {about['repr']}" for name, about in what.items())
+        given = " ".join(", ".join(f"{key}={value!r}" for key, value in options.items()).split())
+        command = f"evaluation.compare({list(by_name)!r}, {{{shown}}}, {given})"
     plan: dict[str, Any] = {
         "format": FORMAT,
         "protocol": {**plain(protocol), "measures": names},
@@ -93,13 +95,6 @@ def make_plan(
                 }
                 places.append(Place(data, one, split, known, keys[learner] is not None))
     return plan, places
-
-
-def _call_text(datasets: Iterable[str], learners: Mapping[str, Any], options: Any) -> str:
-    """The call of :func:`compare` that repeats a comparison."""
-    shown = ", ".join(f"{name!r}: {about['repr']}" for name, about in learners.items())
-    given = " ".join(", ".join(f"{key}={value!r}" for key, value in options.items()).split())
-    return f"evaluation.compare({list(datasets)!r}, {{{shown}}}, {given})"
 
 
 def empty_cell(measures: Sequence[str]) -> Cell:

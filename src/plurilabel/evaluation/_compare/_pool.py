@@ -24,6 +24,7 @@ from math import inf
 from pathlib import Path
 from time import monotonic, sleep
 from typing import Any, TypeAlias
+from uuid import uuid4
 
 import joblib
 
@@ -226,7 +227,8 @@ def run_on(client: Any, units: Iterable[Unit], time_limit: float | None) -> Fini
             if id(unit.data) not in data:
                 (data[id(unit.data)],) = client.scatter([unit.data], hash=False)
             there = data[id(unit.data)], tuple(unit._replace(data=None)), time_limit
-            futures[client.submit(_run_there, *there, pure=False)] = unit
+            key = f"{unit.name}-{uuid4().hex}"  # the dashboard shows what comes before the number
+            futures[client.submit(_run_there, *there, key=key)] = unit
         for future in as_completed(futures):
             try:
                 yield from future.result()

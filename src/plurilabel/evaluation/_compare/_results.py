@@ -198,6 +198,17 @@ class Results:
         best: NDArray[np.bool_] = complete & (means == means.max(axis=1, keepdims=True)) & several
         return best
 
+    def absent(self) -> NDArray[np.str_]:
+        """Text for each dataset and learner without a value: not run, failed, or a dash."""
+        words = np.full((len(self.datasets), len(self.learners)), "not run")
+        for cell in self.cells:
+            i, _, _, j = self._place(cell)
+            if cell["status"] != "ok":
+                words[i, j] = "failed"
+            elif words[i, j] == "not run":
+                words[i, j] = "–"
+        return words
+
     def seconds(self) -> NDArray[np.float64]:
         """Mean seconds per split, including shared searches, (datasets, learners).
 

@@ -32,22 +32,17 @@ class SearchCache:
     ``n_neighbors`` holds the k to search for by metric; ``searches`` counts the searches made.
     """
 
-    def __init__(self, most_bytes: int = 2**29) -> None:
-        self.most_bytes = most_bytes
-        self.searches = 0
-        self.n_neighbors: dict[Any, int] = {}
+    def __init__(self, most_bytes: int = 2**29, n_neighbors: dict[Any, int] | None = None) -> None:
+        self.most_bytes, self.searches = most_bytes, 0
+        self.n_neighbors: dict[Any, int] = n_neighbors or {}
         self._kept: OrderedDict[Any, tuple[Any, float, int]] = OrderedDict()
         self._paid: set[Any] = set()
         self._used: dict[Any, float] = {}
         self._lock = RLock()  # learners may search in threads
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __reduce__(self) -> Any:
         # empty in another process: searching is cheaper than sending
-        return {"most_bytes": self.most_bytes, "n_neighbors": self.n_neighbors}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__init__(state["most_bytes"])  # type: ignore[misc]
-        self.n_neighbors = state["n_neighbors"]
+        return SearchCache, (self.most_bytes, self.n_neighbors)
 
     def begin(self) -> None:
         """Start the account of a new learner."""

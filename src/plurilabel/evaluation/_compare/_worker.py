@@ -34,7 +34,7 @@ from threadpoolctl import threadpool_limits
 
 from plurilabel import metrics
 from plurilabel._core.records import plain
-from plurilabel._core.scores import score_method
+from plurilabel._core.scores import score_method, scores_or_none
 from plurilabel._core.words import shortened
 from plurilabel.evaluation._compare import _shared_search
 from plurilabel.evaluation._compare._plan import Cell, empty_cell
@@ -54,6 +54,7 @@ class Unit(NamedTuple):
     test: NDArray[np.intp]
     seed: int
     measures: list[str]
+    name: str  # of dataset, fold and learner, for the dashboard of a cluster
     learners: dict[int, bytes]
 
 
@@ -128,10 +129,9 @@ def _fill(cell: Cell, unit: Unit, learner: Any, cache: SearchCache) -> None:
     cell["fit_seconds"] = perf_counter() - start
 
     q = Y_test.shape[1]
-    scored = hasattr(learner, "predict_proba") or hasattr(learner, "decision_function")
     start = perf_counter()
     labels = learner.predict(X_test)
-    scores: Any = metrics.label_scores(learner, X_test, n_labels=q) if scored else None
+    scores = scores_or_none(learner, X_test, q)
     cell["predict_seconds"] = perf_counter() - start
 
     if q == 1 and not sparse.issparse(labels):
@@ -141,7 +141,7 @@ def _fill(cell: Cell, unit: Unit, learner: Any, cache: SearchCache) -> None:
     if q <= MOST_LABELS:
         found = {"auc": [None] * q} | metrics.per_label(Y_test, scores, labels)
         cell["per_label"] = {name: plain(found[name]) for name in ("tp", "fp", "fn", "tn", "auc")}
-    probabilities = scored and score_method(learner) == "predict_proba"
+    probabilities = scores is not None and score_method(learner) == "predict_proba"
     if probabilities and not sparse.issparse(scores) and scores.min() >= 0 and scores.max() <= 1:
         cell["calibration_error"] = plain(metrics.expected_calibration_error(Y_test, scores))
 

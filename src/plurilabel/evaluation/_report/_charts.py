@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from plurilabel._core.words import display_width, listed, shortened
+from plurilabel.evaluation._compare._results import divided
 from plurilabel.evaluation._report._findings import Findings
 from plurilabel.evaluation._report._tables import Array
 
@@ -210,8 +211,7 @@ def label_scores(findings: Findings, dataset: str) -> dict[str, Any] | None:
 
 def label_f1(pooled: Mapping[str, Array]) -> Array:
     """F1 of each label from counts; NaN where a label is neither present nor predicted."""
-    total = 2 * pooled["tp"] + pooled["fp"] + pooled["fn"]
-    return np.divide(2 * pooled["tp"], total, out=np.full(len(total), np.nan), where=total > 0)
+    return divided(2 * pooled["tp"], 2 * pooled["tp"] + pooled["fp"] + pooled["fn"])
 
 
 def shown_labels(counts: Array, most: int = MOST_LABELS) -> NDArray[np.intp]:

@@ -96,22 +96,14 @@ def write_report(
     Examples
     --------
     >>> import tempfile
-    >>> from plurilabel.evaluation import Results, write_report
-    >>> plan = {"protocol": {"measures": ["f1"], "cv": 2}, "datasets": {"toy": {}},
-    ...         "learners": {"MLkNN": {}, "BRkNN": {}}}
-    >>> cells = [
-    ...     {"dataset": "toy", "learner": learner, "repeat": 0, "fold": fold, "status": "ok",
-    ...      "scores": {"f1": f1}, "n_train": 50, "n_test": 50}
-    ...     for learner, values in {"MLkNN": (0.5, 0.7), "BRkNN": (0.4, 0.6)}.items()
-    ...     for fold, f1 in enumerate(values)
-    ... ]
+    >>> from plurilabel import BRkNN, MLkNN, datasets
+    >>> from plurilabel.evaluation import compare, write_report
+    >>> data = {"toy": datasets.make_multilabel(100, random_state=0)}
+    >>> results = compare(data, [MLkNN(5), BRkNN(5)], cv=2, measures=["f1"], n_jobs=None)
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     files = write_report(Results(plan, cells), folder, formats=["csv"])
-    ...     print(files["csv"].read_text())
+    ...     files = write_report(results, folder, formats=["csv"])
+    ...     print(files["csv"].read_text().splitlines()[0])
     dataset,learner,measure,mean,deviation,splits,rank,best,not_worse
-    toy,MLkNN,f1,0.6,0.1414...,2,1.0,1,0
-    toy,BRkNN,f1,0.5,0.1414...,2,2.0,0,0
-    <BLANKLINE>
     """
     place, formats = destination(results.folder, folder, formats, FORMATS)
     if not results.cells:

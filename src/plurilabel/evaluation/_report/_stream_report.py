@@ -44,11 +44,6 @@ def write_stream_report(
     folder, formats, title :
         As in :func:`write_report`, with the formats "html" and "csv".
 
-    Returns
-    -------
-    dict of str to Path
-        The file of each format.
-
     Examples
     --------
     >>> import tempfile

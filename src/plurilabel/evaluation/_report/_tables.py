@@ -8,12 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from plurilabel.evaluation._compare._results import (
-    Results,
-    deviation_over_splits,
-    divided,
-    mean_over_splits,
-)
+from plurilabel.evaluation._compare import _results
 from plurilabel.evaluation._friedman import rank_rows
 from plurilabel.evaluation._pairs import corrected_resampled_t, holm_adjusted
 from plurilabel.metrics import get_measure
@@ -49,7 +44,7 @@ class MeasureTable:
     close: NDArray[np.bool_]
 
 
-def measure_tables(results: Results) -> dict[str, MeasureTable]:
+def measure_tables(results: _results.Results) -> dict[str, MeasureTable]:
     """The tables of a comparison, by measure."""
     names = results.measures
     if not names:
@@ -59,7 +54,7 @@ def measure_tables(results: Results) -> dict[str, MeasureTable]:
     known = [get_measure(name) for name in names]
     defined = ~np.isnan(scores)
     counts, splits = defined.sum(axis=3), defined.any(axis=2).sum(axis=2)
-    means, deviations = mean_over_splits(scores), deviation_over_splits(scores)
+    means, deviations = _results.mean_over_splits(scores), _results.deviation_over_splits(scores)
 
     # a learner is ranked if it has a value in every split in which any learner has one
     whole = (counts == splits[..., None]) & (counts > 0)
@@ -70,13 +65,13 @@ def measure_tables(results: Results) -> dict[str, MeasureTable]:
     learners = (whole | ~datasets[..., None]).all(axis=1) & datasets.any(axis=1)[:, None]
     kept = datasets[..., None] & learners[:, None]
     among = _ranks(np.where(kept, losses, np.nan))
-    average = divided(np.nansum(among, axis=1), kept.sum(axis=1))
+    average = _results.divided(np.nansum(among, axis=1), kept.sum(axis=1))
     best = ranks == np.fmin.reduce(ranks, axis=2, keepdims=True)
     best &= whole.sum(axis=2, keepdims=True) > 1  # a single learner is not the best
     close = _not_worse(scores, whole, best, fold_ratios(results))
 
     parts = (means, deviations, counts, splits, ranks, average, best, close)
-    absent, tables = _absent(results), {}
+    absent, tables = results.absent(), {}
     for name, measure, *own in zip(names, known, *parts):
         up = measure.greater_is_better
         tables[name] = MeasureTable(name, measure.title, "↓↑"[up], up, absent, *own)
@@ -102,7 +97,7 @@ def _not_worse(
     return close
 
 
-def fold_ratios(results: Results) -> Array:
+def fold_ratios(results: _results.Results) -> Array:
     """Ratio of test to training instances of each dataset; NaN if its folds are not tested."""
     # repeats of one published split are not independent
     splits: dict[str, set[Any]] = {name: set() for name in results.datasets}
@@ -117,17 +112,6 @@ def fold_ratios(results: Results) -> Array:
         if shares[name] and len(splits[name]) > 1 and not published:
             ratios[i] = np.mean(shares[name])
     return ratios
-
-
-def _absent(results: Results) -> NDArray[np.str_]:
-    words = np.full((len(results.datasets), len(results.learners)), "not run")
-    for cell in results.cells:
-        i, j = results.datasets.index(cell["dataset"]), results.learners.index(cell["learner"])
-        if cell["status"] != "ok":
-            words[i, j] = "failed"
-        elif words[i, j] == "not run":
-            words[i, j] = "–"
-    return words
 
 
 def _ranks(losses: Array) -> Array:

@@ -8,7 +8,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice, tee
 from typing import Any, BinaryIO
 
@@ -33,13 +33,30 @@ class CsvSource:
     sep: str
     has_sep_line: bool  # the first line only names the separator, sep=;, as Excel writes it
     first: list[Record]  # the header and the first row, if any
+    part: tuple[int, int, int] | None = None  # first and last byte, and line; without a header
+
+    def rows(self, start: int, stop: int, line: int) -> CsvSource:
+        """Some rows of a file that is not packed: the bytes from start to stop."""
+        rows = replace(self, has_sep_line=False, part=(start, stop, line))
+        return replace(rows, first=[self.first[0], *islice(rows.records(), 1)])
+
+    @contextmanager
+    def _opened(self) -> Iterator[BinaryIO]:
+        with opened(self.path) as stream:
+            if self.part is None:
+                yield stream
+            else:
+                stream.seek(self.part[0])
+                yield io.BytesIO(stream.read(self.part[1] - self.part[0]))
 
     def records(self, *, strict: bool = False) -> Iterator[Record]:
         """Records that are not blank, each with the line on which it starts."""
-        with opened(self.path) as stream:
+        before = 0 if self.part is None else self.part[2] - 1
+        with self._opened() as stream:
             text = io.TextIOWrapper(stream, encoding=self.encoding, newline="")
             try:
-                yield from _records(self.path, text, self.sep, self.has_sep_line, strict=strict)
+                found = _records(self.path, text, self.sep, self.has_sep_line, strict=strict)
+                yield from ((before + line, record) for line, record in found)
             except UnicodeDecodeError:
                 raise not_utf8(self.path) from None
 
@@ -78,12 +95,12 @@ class CsvSource:
         # since pandas 3.1 numbers are read exactly without asking, and asking is deprecated
         old = tuple(map(int, pd.__version__.split(".")[:2])) < (3, 1)
         try:
-            with opened(self.path) as stream:
+            with self._opened() as stream:
                 frame = pd.read_csv(
                     stream,
                     sep=self.sep,
                     decimal=decimal,
-                    header=0,
+                    header=0 if self.part is None else None,
                     names=names,
                     dtype=dict.fromkeys(as_text.intersection(names), str),
                     # a text such as NA or None may be a value: only an empty cell is missing
@@ -112,7 +129,7 @@ class CsvSource:
                 raise FileFormatError(self.path, line, problem)
 
     def _line_of(self, row: int) -> int:
-        return next(islice(self.records(), row + 1, None))[0]
+        return next(islice(self.records(), row + (self.part is None), None))[0]
 
 
 def sniff(path: AnyPath, sep: str | None = None) -> CsvSource:

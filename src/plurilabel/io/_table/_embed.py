@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from plurilabel._core.names import no_column
 from plurilabel._core.records import write_atomic
-from plurilabel._core.words import listed
 from plurilabel.io._table._frame import open_frame, table_module
 from plurilabel.text import make_encoder
 from plurilabel.text.shared import TextEncoder
@@ -64,8 +64,7 @@ def embed_table(
     arrow, parquet = table_module("pyarrow"), table_module("pyarrow.parquet")
     frame = open_frame(data).frame
     if text not in frame.columns:
-        columns = listed([repr(column) for column in frame.columns], 10)
-        raise ValueError(f"text names {text!r}, but the columns are {columns}")
+        raise ValueError(no_column("text", text, list(frame.columns)))
     others = frame.drop(columns=[text])
     if name in others.columns:
         raise ValueError(f"name must not be the name of another column, got {name!r}")

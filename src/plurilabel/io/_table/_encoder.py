@@ -173,10 +173,6 @@ class DateEncoder(TransformerMixin, BaseEstimator):
     varies_ : ndarray of shape (n_features_in_, 3)
         For each column, whether season, weekday and hour are used, as 0 and 1.
 
-    See Also
-    --------
-    table_encoder : Puts it before the dates of a table.
-
     Examples
     --------
     >>> import pandas as pd

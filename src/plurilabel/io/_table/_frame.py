@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, BinaryIO
 
@@ -82,15 +82,16 @@ def column_names(columns: Iterable[Any], path: AnyPath | None, line: int | None)
 class Frame:
     """A data frame with unique column names, and the positions of its rows in the file, if any.
 
-    ``commas`` are the columns of a CSV file with a decimal comma.
+    ``commas`` are the columns of a CSV file with a decimal comma; ``start`` is the place of the
+    first row in a file that is read in blocks and has no lines.
     """
 
     def __init__(
         self, frame: Any, path: AnyPath | None = None, line_of: Callable[[int], int] | None = None,
-        commas: Collection[str] = (),
+        commas: Collection[str] = (), start: int = 0,
     ) -> None:  # fmt: skip
         self.path = None if path is None else os.fspath(path)
-        self._line_of, self.commas = line_of, commas
+        self._line_of, self.commas, self._start = line_of, commas, start
         self.frame = frame.set_axis(column_names(frame.columns, path, None), axis=1)
 
     @property
@@ -101,7 +102,7 @@ class Frame:
     def _place(self, row: int | None) -> tuple[str | None, int | None, int | None]:
         """The file of a row, and its line there, or its number if there are no lines."""
         line = self._line_of(row) if self._line_of and row is not None else None
-        return self.path, line, None if line is not None else row
+        return self.path, line, None if line is not None or row is None else self._start + row
 
     @contextmanager
     def located(self) -> Iterator[None]:
@@ -122,15 +123,21 @@ class Frame:
             raise FileFormatError(path, line, problem) from None
 
 
+def check_same_columns(columns: Mapping[str, Iterable[str]]) -> None:
+    """Check that all files have the columns of the first, in any order."""
+    for path, names in columns.items():
+        first = next(iter(columns))
+        if odd := sorted(set(columns[first]).symmetric_difference(names)):
+            problem = f"expected the columns of {first}, but {odd[0]!r} is in one of the two only"
+            raise FileFormatError(path, None, problem)
+
+
 class StackedFrame(Frame):
     """The rows of several files, one file after the other."""
 
     def __init__(self, parts: Sequence[Frame], name: str) -> None:
         first = parts[0].frame.columns
-        for part in parts:
-            if odd := set(first).symmetric_difference(part.frame.columns):
-                problem = f"expected the columns of {parts[0].path}, but {sorted(odd)[0]!r} is in "
-                raise FileFormatError(str(part.path), None, f"{problem}one of the two only")
+        check_same_columns({str(part.path): part.frame.columns for part in parts})
         pandas = table_module("pandas")
         frames = [part.frame[first] for part in parts]
         for column in first:
@@ -155,7 +162,12 @@ def open_frame(
     source: Any, *, sep: str | None = None, decimal: str | None = None, format: str | None = None,
     as_text: Iterable[str] = (), embeddings: AnyPath | Any = None, sheet: str | None = None,
 ) -> Frame:  # fmt: skip
-    """Read files or take a data frame; in CSV the columns ``as_text`` stay text."""
+    """Read files or take a data frame; in CSV the columns ``as_text`` stay text.
+
+    A block of rows of files opens itself: it has ``open_table(as_text)``.
+    """
+    if hasattr(source, "open_table"):
+        return source.open_table(set(as_text))
     pandas = table_module("pandas")
     if decimal not in (None, ".", ","):
         raise ValueError(f"decimal must be '.' or ',', got {decimal!r}")
@@ -236,7 +248,9 @@ def _read_json(path: AnyPath, *_: Any) -> Frame:
     with opened(path) as stream:
         records = _parsed(path, None, stream.read(), "an array of JSON")
     if isinstance(records, dict) and _are_columns(records):
-        records = _rows_of(path, records)
+        rows = list(dict.fromkeys(row for column in records.values() for row in column))
+        _check_keys(path, None, len(rows), len(records))
+        records = [{name: cells.get(row) for name, cells in records.items()} for row in rows]
     expected = "expected an array of JSON objects"
     if not isinstance(records, list):
         got = type(records).__name__
@@ -249,12 +263,6 @@ def _read_json(path: AnyPath, *_: Any) -> Frame:
         names.update(record)
         _check_keys(path, None, row + 1, len(names))
     return Frame(table_module("pandas").DataFrame(records), path)
-
-
-def _rows_of(path: AnyPath, columns: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
-    rows = list(dict.fromkeys(row for column in columns.values() for row in column))
-    _check_keys(path, None, len(rows), len(columns))
-    return [{name: column.get(row) for name, column in columns.items()} for row in rows]
 
 
 def _is_json_lines(path: AnyPath) -> bool:
@@ -348,22 +356,28 @@ def _json_lines_writer(stream: BinaryIO, *_: Any) -> Iterator[Callable[[Any], ob
 
 def _read_parquet(path: AnyPath, *_: Any) -> Frame:
     pd, parquet = table_module("pandas"), table_module("pyarrow.parquet")
-    with opened(path) as stream:
-        try:
-            about = parquet.ParquetFile(stream).metadata
-            check_columns(path, None, about.num_columns)
-            size = 8 * about.num_rows * max(about.num_columns, 1)
-            if size > (limit := most_unpacked(os.path.getsize(path))):
-                cells = f"{about.num_rows:,} rows of {about.num_columns:,} columns"
-                problem = f"it announces {cells}, beyond {limit:,} bytes; {MOST_UNPACKED} may"
-                raise FileFormatError(path, None, f"{problem} set another limit")
-            stream.seek(0)
-            return Frame(pd.read_parquet(stream, engine="pyarrow"), path)
-        except FileFormatError:
-            raise
-        except Exception as error:  # damaged files lead pyarrow and pandas to all kinds of them
-            words = " ".join(str(error).split())[:200]
-            raise FileFormatError(path, None, f"expected a Parquet file: {words}") from None
+    with opened(path) as stream, parquet_errors(path):
+        about = parquet.ParquetFile(stream).metadata
+        check_columns(path, None, about.num_columns)
+        size = 8 * about.num_rows * max(about.num_columns, 1)
+        if size > (limit := most_unpacked(os.path.getsize(path))):
+            cells = f"{about.num_rows:,} rows of {about.num_columns:,} columns"
+            problem = f"it announces {cells}, beyond {limit:,} bytes; {MOST_UNPACKED} may"
+            raise FileFormatError(path, None, f"{problem} set another limit")
+        stream.seek(0)
+        return Frame(pd.read_parquet(stream, engine="pyarrow"), path)
+
+
+@contextmanager
+def parquet_errors(path: AnyPath) -> Iterator[None]:
+    """Name the file in errors of pyarrow and pandas, which raise any kind for damaged files."""
+    try:
+        yield
+    except FileFormatError:
+        raise
+    except Exception as error:
+        words = " ".join(str(error).split())[:200]
+        raise FileFormatError(path, None, f"expected a Parquet file: {words}") from None
 
 
 @contextmanager

@@ -74,11 +74,6 @@ def as_floats(series: Any) -> NDArray[np.float64] | None:
     return np.asarray(series.to_numpy(dtype=np.float64, na_value=np.nan))
 
 
-def text_of(cell: Any) -> str:
-    """A cell as in a CSV file: 3.0 in a column with gaps was 3."""
-    return str(int(cell) if isinstance(cell, float) and cell.is_integer() else cell)
-
-
 def shown(cell: Any) -> str:
     """A cell for error messages."""
     text = "an empty cell" if cell is None else repr(cell)
@@ -448,7 +443,9 @@ def _categories(cells: list[Any], name: str) -> list[Any]:
     for row, cell in enumerate(cells):
         if cell is not None and _kind(cell) not in ("number", "text"):
             raise CellError(name, row, f"expected a number or text, got {shown(cell)}")
-    return [np.nan if cell is None else text_of(cell) for cell in cells]
+    # as in a CSV file: 3.0 in a column with gaps was 3
+    whole = (int(c) if isinstance(c, float) and c.is_integer() else c for c in cells)
+    return [np.nan if cell is None else str(cell) for cell in whole]
 
 
 def _categories_like(series: Any, name: str, _: str | None) -> Any:

@@ -68,13 +68,21 @@ def tag_column(
     soft: bool = False,
 ) -> tuple[sp.csr_array, list[str], str | None]:
     """Y in CSR for a column of tags, the names of the tags, and their separator."""
+    if label_names is not None and (twice := first_repeated(label_names)) is not None:
+        raise ValueError(f"label_names must name each label once, got {twice!r} twice")
     cells, shares = cells_of(series), None
     if soft:
         cells = [
             _as_tags(cell, name, row) if isinstance(cell, dict) else cell
             for row, cell in enumerate(cells)
         ]
-    sets, tag_sep = _tag_sets(cells, name, tag_sep)
+    texts = list(dict.fromkeys(cell for cell in cells if isinstance(cell, str)))
+    tag_sep = _tag_separator(texts, cells, name) if tag_sep is None else tag_sep
+    tags_of = {text: _distinct(text.split(tag_sep) if tag_sep else [text]) for text in texts}
+    sets = [
+        tags_of[cell] if isinstance(cell, str) else _listed(cell, name, row)
+        for row, cell in enumerate(cells)
+    ]
     if soft:
         shares = [_shares(tags, name, row) for row, tags in enumerate(sets)]
         sets = [list(tags) for tags in shares]
@@ -152,20 +160,6 @@ def _refuse_numbers(sets: list[list[str]], found: set[str], name: str) -> None:
         raise CellError(name, None, problem)
 
 
-def _tag_sets(
-    cells: list[Any], name: str, tag_sep: str | None
-) -> tuple[list[list[str]], str | None]:
-    """The distinct tags of each cell, and their separator."""
-    texts = list(dict.fromkeys(cell for cell in cells if isinstance(cell, str)))
-    tag_sep = _tag_separator(texts, cells, name) if tag_sep is None else tag_sep
-    tags_of = {text: _distinct(text.split(tag_sep) if tag_sep else [text]) for text in texts}
-    sets = [
-        tags_of[cell] if isinstance(cell, str) else _listed(cell, name, row)
-        for row, cell in enumerate(cells)
-    ]
-    return sets, tag_sep
-
-
 def _tag_separator(texts: list[str], cells: list[Any], name: str) -> str | None:
     """The only separator in a column of tags; None if there is none."""
     for text in texts:
@@ -233,10 +227,6 @@ def label_matrix(
     pandas data frame of shape (n, q)
         0 and 1 in int64, with the index of ``tags`` if that is a column of pandas.
 
-    See Also
-    --------
-    read_table : The same for a whole table, features included.
-
     Examples
     --------
     >>> from plurilabel import MLkNN, label_matrix
@@ -249,18 +239,10 @@ def label_matrix(
     3    1    0
     >>> MLkNN(n_neighbors=1).fit([[0.0], [1], [2], [0]], Y).label_names_.tolist()
     ['sea', 'sun']
-
-    New rows with the labels of the first:
-
-    >>> label_matrix([{"sun"}, {"sea"}], label_names=Y.columns).to_numpy()
-    array([[0, 1],
-           [1, 0]])
     """
     pd = table_module("pandas")
     if sep == "":
         raise ValueError("sep must hold at least one character, got ''")
-    if label_names is not None and (twice := first_repeated(label_names)) is not None:
-        raise ValueError(f"label_names must name each label once, got {twice!r} twice")
     column = _tag_cells(tags, pd)
     if not len(column):
         raise ValueError("tags must have at least one instance, got none")

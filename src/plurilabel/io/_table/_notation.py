@@ -246,16 +246,14 @@ class CellReader:
             if column not in self._marks:
                 self._doubts.setdefault(column, text)
             return as_comma if self._marks.get(column, (False, ""))[0] else as_point
-        self._check_mark(column, text, as_point is None)
-        return as_comma if as_point is None else as_point
-
-    def _check_mark(self, column: str, text: str, comma: bool) -> None:
+        comma = as_point is None
         was, before = self._marks.setdefault(column, (comma, text))
         doubt = self._doubts.pop(column, None) if comma else None
         if was != comma or doubt is not None:
             problem = f"{column} must be written with one decimal mark, got {doubt or before!r}"
             advice = "; set decimal=',' or decimal='.'" if doubt else ""
             raise ValueError(f"{problem} before and now {text!r}{advice}")
+        return as_comma if comma else as_point
 
     def _text(self, column: str, text: str) -> Iterator[Feature]:
         date = self._date(column, text)

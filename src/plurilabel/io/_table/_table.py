@@ -9,19 +9,20 @@ from itertools import pairwise
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from plurilabel._core.blocks import dense, row_blocks
+from plurilabel._core.compat import safe_indexing
 from plurilabel._core.data.dataset import Dataset, Matrix
 from plurilabel._core.names import no_column
 from plurilabel._core.records import write_atomic
 from plurilabel._core.soft import is_soft, soft_or_hard
 from plurilabel._core.unknown import known_part
-from plurilabel._core.words import first_repeated, listed
+from plurilabel._core.words import counted, first_repeated, listed
 from plurilabel.io._table._frame import VECTORS, open_frame, table_format, table_module
 from plurilabel.io._table._kinds import typed_frame, typed_like
 from plurilabel.io._table._labels import label_columns, tag_column
-from plurilabel.io._table._rows import in_order, row_groups, row_times
 from plurilabel.io._table._table_encoder import TableEncoder
 
 _CELLS_AT_ONCE = 1 << 18
@@ -115,11 +116,6 @@ def read_table(
         columns, with floats if some labels are unknown, and CSR for tags. ``written`` holds the
         notation of numbers and dates.
 
-    See Also
-    --------
-    table_encoder : Turns the columns into numbers.
-    write_table : Writes a dataset as a table.
-
     Notes
     -----
     *Features.* Numbers are kept. Booleans become 0 and 1, as do two words such as no and yes.
@@ -161,19 +157,6 @@ def read_table(
     array([[1, 1, 0],
            [0, 0, 1],
            [0, 0, 0]])
-
-    In a pipeline, words and their weights are learned from the training rows:
-
-    >>> import pandas as pd
-    >>> from sklearn.neighbors import KNeighborsClassifier
-    >>> from sklearn.pipeline import make_pipeline
-    >>> from plurilabel.io import table_encoder
-    >>> notes = pd.DataFrame(
-    ...     {"note": ["cough, fever", "fever", "a rash"], "codes": ["c;f", "f", "r"]})
-    >>> data = read_table(notes, labels="codes", text="note", encode=False)
-    >>> model = make_pipeline(table_encoder(data.X, text="note"), KNeighborsClassifier(1))
-    >>> model.fit(data.X, data.Y.toarray()).predict(pd.DataFrame({"note": ["rash, itching"]}))
-    array([[0, 0, 1]])
     """
     _check_labels_given(labels, label_names, tag_sep, empty_labels)
     for parameter, names in (("features", features), ("drop", drop)):
@@ -206,8 +189,8 @@ def read_table(
         X, kinds, written, left_out = typed_frame(
             table.frame, used, texts, codes, wanted=features or (), **notation
         )
-        groups = row_groups(table.frame, group)
-        times = row_times(table.frame, time, **notation)
+        groups = _row_groups(table.frame, group)
+        times = _row_times(table.frame, time, **notation)
     data = Dataset(
         X, Y, tuple(X.columns.tolist()), tuple(found), name=table.name if name is None else name,
         tag_sep=tag_sep, written=written, kinds=kinds, left_out=left_out, groups=groups,
@@ -236,8 +219,6 @@ def _check_labels_given(
     is_tags = isinstance(labels, str)
     if label_names is not None and not is_tags:
         raise ValueError("label_names is for one column of tags, but labels names label columns")
-    if label_names is not None and (twice := first_repeated(label_names)) is not None:
-        raise ValueError(f"label_names must name each label once, got {twice!r} twice")
     if tag_sep == "":
         raise ValueError("tag_sep must hold at least one character, got ''")
     if empty_labels not in (None, "unknown", "absent"):
@@ -289,6 +270,41 @@ def _check_named(
             raise ValueError(f"{parameter} must name no label column, got {column!r}")
         if column in chosen:
             raise ValueError(f"drop must name no column that is to be used, got {column!r}")
+
+
+def _row_groups(frame: Any, column: str | None) -> NDArray[Any] | None:
+    if column is None:
+        return None
+    _check_complete(frame[column], "group", column)
+    return np.asarray(frame[column].astype(str), dtype=str)
+
+
+def _row_times(frame: Any, column: str | None, **reading: Any) -> Any:
+    if column is None:
+        return None
+    times = typed_frame(frame, [column], wanted=[column], **reading).frame[column]
+    if times.dtype.kind not in "fM":
+        raise ValueError(f"time must name a column of dates or numbers, got {column!r}")
+    _check_complete(times, "time", column)
+    return times.to_numpy()
+
+
+def _check_complete(values: Any, parameter: str, column: str) -> None:
+    if missing := int((values.isna() | (values.astype(str) == "")).sum()):
+        raise ValueError(
+            f"{parameter} must name a column without empty cells, but {column!r} has "
+            f"{counted(missing, 'empty cell')}"
+        )
+
+
+def in_order(data: Dataset, times: Any) -> Dataset:
+    """Sort the rows by time; the sort is stable."""
+    if times is None:
+        return data
+    order = np.argsort(times, kind="stable")
+    X = safe_indexing(data.X, order)
+    X = X.reset_index(drop=True) if hasattr(X, "iloc") else X
+    return replace(data, X=X, Y=data.Y[order], ordered=True)
 
 
 class FurtherRows(NamedTuple):

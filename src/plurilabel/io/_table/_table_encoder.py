@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from plurilabel._core.base import default_feature_names
 from plurilabel._core.compat import HasMethods, StrOptions, check_params
 from plurilabel._core.fitted import Declared, values
+from plurilabel._core.names import no_column
 from plurilabel._core.words import listed
 from plurilabel.io._table._encoder import column_transformer, imputer, is_dense
 from plurilabel.io._table._frame import Frame, open_frame, table_module
@@ -144,12 +145,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return self
 
     def fit_transform(self, X: Any, y: Any = None, **params: Any) -> Any:  # noqa: ARG002
-        """Fit, and encode the same rows.
-
-        Returns
-        -------
-        ndarray or csr_array of shape (n, features)
-        """
+        """Fit, and encode the same rows."""
         typed = self.typed_rows(X)
         return self._matrix(self._prepare(typed).fit_transform(typed.frame))
 
@@ -159,10 +155,6 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         Parameters
         ----------
         X : data frame with the columns of ``fit``, in any order and among others; or texts
-
-        Returns
-        -------
-        ndarray or csr_array of shape (n, features)
         """
         check_is_fitted(self)
         table = as_table(X, list(self.feature_names_in_))
@@ -333,7 +325,5 @@ def _names(columns: Sequence[str], parameter: str, given: Any) -> list[str]:
     """The columns that a parameter names, which must be there."""
     names = [given] if isinstance(given, str) else list(given or ())
     if missing := [name for name in names if name not in columns]:
-        few = listed([repr(name) for name in columns], 10)
-        which = listed([repr(name) for name in missing], 5)
-        raise ValueError(f"{parameter} names {which}, but the columns are {few}")
+        raise ValueError(no_column(parameter, missing[0], columns))
     return names

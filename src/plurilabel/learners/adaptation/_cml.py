@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import warnings
 from contextlib import nullcontext
-from numbers import Integral, Real
-from typing import Any, ClassVar
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,7 +15,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from plurilabel._core.base import LabelMatrix, ProbabilisticClassifier, WeightedFit
 from plurilabel._core.blocks import dense
-from plurilabel._core.compat import Interval, StrOptions
 from plurilabel._core.explanation.contributions import Given, Parts, added, linear_parts
 from plurilabel._core.fitted import Declared, numbers
 from plurilabel._core.limits import check_size, one_blas_thread
@@ -28,6 +27,7 @@ SMALL = 2**28  # multiplications per evaluation below which one thread is fastes
 GIVEN_OTHERS = "the log-odds of the label given the other labels predicted"
 
 
+@dataclass(eq=False, repr=False)
 class CML(WeightedFit, ProbabilisticClassifier):
     """Collective multi-label classifier: a conditional random field over the label set.
 
@@ -71,7 +71,6 @@ class CML(WeightedFit, ProbabilisticClassifier):
     objective_ : float
         Penalised negative log-likelihood at the solution.
     n_iter_ : int
-    label_names_ : ndarray of shape (q,)
 
     Notes
     -----
@@ -118,25 +117,17 @@ class CML(WeightedFit, ProbabilisticClassifier):
 
     # one memory order, so that data frames and arrays give the same sums
     _X_form: ClassVar[dict[str, Any]] = {"dtype": np.float64, "order": "C"}
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "C": [Interval(Real, 0, None, closed="neither")],
-        "label_sets": [StrOptions({"auto", "all", "seen"})],
-        "tol": [Interval(Real, 0, None, closed="left")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-    }
     _fitted: ClassVar[Declared] = {
         "coef_": numbers("n_labels_", "n_features_in_"), "intercept_": numbers("n_labels_"),
         "label_interaction_": numbers("n_labels_", "n_labels_"),
         "_left": numbers(None, "n_labels_"), "_right": numbers(None, "n_labels_"),
     }  # fmt: skip
 
-    def __init__(
-        self, *, C: float = 1.0, label_sets: str = "auto", tol: float = 1e-5, max_iter: int = 1000
-    ):
-        self.C = C
-        self.label_sets = label_sets
-        self.tol = tol
-        self.max_iter = max_iter
+    _: KW_ONLY
+    C: float = 1.0
+    label_sets: Literal["auto", "all", "seen"] = "auto"
+    tol: float = 1e-5
+    max_iter: int = 1000
 
     def _fit(self, X: Any, Y: LabelMatrix, weights: Any = None) -> None:
         (n, q), d = Y.shape, X.shape[1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 from numpy.typing import ArrayLike
@@ -15,6 +16,7 @@ from plurilabel._core.unknown import UnknownLabels
 from plurilabel.learners.adaptation._tree_classifier import TreeClassifier, engine_labels
 
 
+@dataclass(eq=False, repr=False)
 class MLDecisionTree(TreeClassifier):
     """ML-DT: a decision tree whose splits serve all labels at once.
 
@@ -50,7 +52,6 @@ max_leaf_nodes, min_impurity_decrease, random_state :
         feature. Sums to the two attributes above.
     constant_ : ndarray of shape (q,)
         The value of labels that all or no training instances have, NaN for the others.
-    label_names_ : ndarray of shape (q,)
 
     Notes
     -----
@@ -85,36 +86,11 @@ max_leaf_nodes, min_impurity_decrease, random_state :
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **TreeClassifier._parameter_constraints,
         **constraints_of(DecisionTreeClassifier, "splitter"),
     }
 
-    def __init__(
-        self,
-        *,
-        criterion: str = "entropy",
-        splitter: str = "best",
-        max_depth: int | None = None,
-        min_samples_split: float = 2,
-        min_samples_leaf: float = 1,
-        min_weight_fraction_leaf: float = 0.0,
-        max_features: float | str | None = None,
-        max_leaf_nodes: int | None = None,
-        min_impurity_decrease: float = 0.0,
-        ccp_alpha: float = 0.0,
-        random_state: Any = None,
-    ):
-        self.criterion = criterion
-        self.splitter = splitter
-        self.max_depth = max_depth
-        self.min_samples_split = min_samples_split
-        self.min_samples_leaf = min_samples_leaf
-        self.min_weight_fraction_leaf = min_weight_fraction_leaf
-        self.max_features = max_features
-        self.max_leaf_nodes = max_leaf_nodes
-        self.min_impurity_decrease = min_impurity_decrease
-        self.ccp_alpha = ccp_alpha
-        self.random_state = random_state
+    _: KW_ONLY
+    splitter: str = "best"
 
     def _engine(self, criterion: str) -> DecisionTreeClassifier | DecisionTreeRegressor:
         params = self.get_params(deep=False)

@@ -56,7 +56,6 @@ class INSDIF(ScoringClassifier):
         The linear layer.
     n_iter_ : int
         Number of rounds of k-medoids.
-    label_names_ : ndarray of shape (q,)
 
     Notes
     -----
@@ -89,8 +88,6 @@ class INSDIF(ScoringClassifier):
             Interval(Real, 0, 1, closed="right"),
             Interval(Integral, 1, None, closed="left"),
         ],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "random_state": ["random_state"],
     }
     _fitted: ClassVar[Declared] = {
         "scale_": number(), "center_": numbers("n_features_in_", optional=True),

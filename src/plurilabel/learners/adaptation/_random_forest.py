@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
-from typing import Any, ClassVar
+from dataclasses import KW_ONLY, dataclass, field
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +24,7 @@ from plurilabel._core.unknown import UnknownLabels, cell_weights, known_part
 from plurilabel.learners.adaptation._tree_classifier import TreeClassifier
 
 
+@dataclass(eq=False, repr=False)
 class MLRandomForest(TreeClassifier):
     """A random forest whose trees serve all labels at once.
 
@@ -74,7 +76,6 @@ min_impurity_decrease, ccp_alpha, random_state :
         Subset accuracy of the out-of-bag predictions.
     feature_importances_, label_importances_, label_feature_importances_, constant_
         As in :class:`MLDecisionTree`, averaged over the trees.
-    label_names_ : ndarray of shape (q,)
 
     Notes
     -----
@@ -111,58 +112,24 @@ min_impurity_decrease, ccp_alpha, random_state :
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **TreeClassifier._parameter_constraints,
         **constraints_of(ensemble.RandomForestClassifier, "n_estimators", "max_samples", "n_jobs"),
-        "splits": [StrOptions({"joint", "label"})],
-        "extra_trees": ["boolean"],
         "bootstrap": ["boolean", StrOptions({"auto"})],
-        "oob_score": ["boolean"],
-        "label_weight": [StrOptions({"balanced"}), None],
     }
     _fitted: ClassVar[Declared] = {"estimators_": values("n_labels_", optional=True)}
 
-    estimators_: list[Any] | None
+    estimators_: list[Any] | None = field(init=False)
 
-    def __init__(
-        self,
-        n_estimators: int = 100,
-        *,
-        splits: str = "joint",
-        extra_trees: bool = False,
-        bootstrap: bool | str = "auto",
-        max_samples: float | None = None,
-        oob_score: bool = False,
-        criterion: str = "gini",
-        max_depth: int | None = None,
-        min_samples_split: float = 2,
-        min_samples_leaf: float = 1,
-        min_weight_fraction_leaf: float = 0.0,
-        max_features: float | str | None = "sqrt",
-        max_leaf_nodes: int | None = None,
-        min_impurity_decrease: float = 0.0,
-        ccp_alpha: float = 0.0,
-        label_weight: str | None = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ):
-        self.n_estimators = n_estimators
-        self.splits = splits
-        self.extra_trees = extra_trees
-        self.bootstrap = bootstrap
-        self.max_samples = max_samples
-        self.oob_score = oob_score
-        self.criterion = criterion
-        self.max_depth = max_depth
-        self.min_samples_split = min_samples_split
-        self.min_samples_leaf = min_samples_leaf
-        self.min_weight_fraction_leaf = min_weight_fraction_leaf
-        self.max_features = max_features
-        self.max_leaf_nodes = max_leaf_nodes
-        self.min_impurity_decrease = min_impurity_decrease
-        self.ccp_alpha = ccp_alpha
-        self.label_weight = label_weight
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    n_estimators: int = 100
+    _: KW_ONLY
+    splits: Literal["joint", "label"] = "joint"
+    extra_trees: bool = False
+    bootstrap: bool | str = "auto"
+    max_samples: float | None = None
+    oob_score: bool = False
+    criterion: Literal["entropy", "gini"] = "gini"
+    max_features: float | str | None = "sqrt"
+    label_weight: Literal["balanced"] | None = None
+    n_jobs: int | None = None  # type: ignore[misc]
 
     def _bootstrap(self) -> bool:
         return not self.extra_trees if self.bootstrap == "auto" else bool(self.bootstrap)

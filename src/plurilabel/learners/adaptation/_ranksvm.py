@@ -5,8 +5,9 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from contextlib import nullcontext
-from numbers import Integral, Real
-from typing import Any, ClassVar
+from dataclasses import KW_ONLY, dataclass
+from numbers import Real
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,7 +17,7 @@ from sklearn.utils.extmath import safe_sparse_dot
 
 from plurilabel._core.base import LabelMatrix, ScoringClassifier, WeightedFit, validate_features
 from plurilabel._core.blocks import dense, row_blocks
-from plurilabel._core.compat import Interval, StrOptions
+from plurilabel._core.compat import AtLeastOne, Interval, Positive, StrOptions
 from plurilabel._core.explanation.contributions import SCORE, Given, Parts, linear_parts, scattered
 from plurilabel._core.fitted import Declared, labels, numbers, parameter, places
 from plurilabel._core.limits import check_size, one_blas_thread
@@ -29,6 +30,7 @@ from plurilabel.thresholds import LinearThreshold
 BYTES = 260  # of the solver for each entry of beta (n, q), measured
 
 
+@dataclass(eq=False, repr=False)
 class RankSVM(WeightedFit, ScoringClassifier):
     """Rank-SVM: for each instance, a margin of its labels over all other labels.
 
@@ -85,7 +87,6 @@ class RankSVM(WeightedFit, ScoringClassifier):
         Upper bound on the relative distance of the objective from its minimum, by a dual point.
     n_iter_ : int
         Number of steps of the solver.
-    label_names_ : ndarray of shape (q,)
 
     Notes
     -----
@@ -141,14 +142,7 @@ class RankSVM(WeightedFit, ScoringClassifier):
     _learns_from_known = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "kernel": [StrOptions({"linear", "poly", "rbf", "precomputed"}), callable],
-        "C": [Interval(Real, 0, None, closed="neither")],
-        "degree": [Interval(Integral, 1, None, closed="left")],
-        "gamma": [StrOptions({"scale", "auto"}), Interval(Real, 0, None, closed="neither")],
         "coef0": [Interval(Real, None, None, closed="neither")],
-        "threshold": [StrOptions({"linear"}), None],
-        "tol": [Interval(Real, 0, None, closed="left")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "cache_size": [Interval(Real, 0, None, closed="neither")],
     }
     _fitted: ClassVar[Declared] = {
         "support_": places("n_support", below=None),
@@ -160,28 +154,16 @@ class RankSVM(WeightedFit, ScoringClassifier):
         "kernel_": parameter(),
     }  # fmt: skip
 
-    def __init__(
-        self,
-        *,
-        kernel: str | Callable[..., Any] = "linear",
-        C: float = 1.0,
-        degree: int = 3,
-        gamma: float | str = "scale",
-        coef0: float = 1.0,
-        threshold: str | None = "linear",
-        tol: float = 1e-6,
-        max_iter: int = 100,
-        cache_size: float = 1000,
-    ):
-        self.kernel = kernel
-        self.C = C
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.threshold = threshold
-        self.tol = tol
-        self.max_iter = max_iter
-        self.cache_size = cache_size
+    _: KW_ONLY
+    kernel: str | Callable[..., Any] = "linear"
+    C: float = 1.0
+    degree: AtLeastOne = 3
+    gamma: Literal["scale", "auto"] | Positive = "scale"
+    coef0: float = 1.0
+    threshold: Literal["linear"] | None = "linear"
+    tol: float = 1e-6
+    max_iter: int = 100
+    cache_size: Positive = 1000
 
     def ranking_function(self, X: ArrayLike) -> NDArray[np.float64]:
         """The scores f(x) of shape (n, q), before the threshold is subtracted."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator
-from typing import Any, ClassVar, Self
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -17,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from plurilabel._core.base import LabelMatrix, ProbabilisticClassifier, validate_features
 from plurilabel._core.blocks import dense, row_blocks
-from plurilabel._core.compat import StrOptions, constraints_of
+from plurilabel._core.compat import constraints_of
 from plurilabel._core.explanation.contributions import Given, Parts
 from plurilabel._core.explanation.models import path_parts
 from plurilabel._core.fitted import Declared, numbers
@@ -28,6 +29,7 @@ from plurilabel._core.unknown import UnknownLabels
 BLOCK = 2**17  # probabilities computed at once: they stay in the cache over all trees
 
 
+@dataclass(eq=False, repr=False)
 class TreeClassifier(ProbabilisticClassifier):
     """Base class of multi-label trees and forests.
 
@@ -36,7 +38,6 @@ class TreeClassifier(ProbabilisticClassifier):
 
     _X_form: ClassVar[dict[str, Any]] = {"dtype": np.float32, "ensure_all_finite": "allow-nan"}
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "criterion": [StrOptions({"entropy", "gini"})],
         **constraints_of(
             DecisionTreeClassifier, "max_depth", "min_samples_split", "min_samples_leaf",
             "min_weight_fraction_leaf", "max_features", "max_leaf_nodes", "min_impurity_decrease",
@@ -46,8 +47,19 @@ class TreeClassifier(ProbabilisticClassifier):
     _fitted: ClassVar[Declared] = {"constant_": numbers("n_labels_", finite=False)}
 
     _learns_from_known = True
-    criterion: str
-    n_jobs: int | None = None
+    n_jobs: ClassVar[int | None] = None  # of learners without the parameter
+
+    _: KW_ONLY
+    criterion: Literal["entropy", "gini"] = "entropy"
+    max_depth: int | None = None
+    min_samples_split: float = 2
+    min_samples_leaf: float = 1
+    min_weight_fraction_leaf: float = 0.0
+    max_features: float | str | None = None
+    max_leaf_nodes: int | None = None
+    min_impurity_decrease: float = 0.0
+    ccp_alpha: float = 0.0
+    random_state: Any = None
 
     @abstractmethod
     def _engine(self, criterion: str) -> Any: ...

@@ -3,60 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from numbers import Integral
-from typing import Any, ClassVar
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from plurilabel._core.compat import Interval, StrOptions
+from plurilabel._core.compat import AtLeastOne
 from plurilabel.learners.boosting._best_condition import TIE, best_condition, by_sign, log_ratio
 from plurilabel.learners.boosting._bins import Bins
 from plurilabel.learners.boosting._boosted_classifier import BoostedClassifier, fitted_names
 from plurilabel.learners.boosting._rules import Columns, Condition, Floats, WeakRule, sum_of_rows
 
 
+@dataclass(eq=False, repr=False)
 class AdaBoost(BoostedClassifier):
     """A sum of stumps or small trees; the weights of ``_rounds`` make it AdaBoost.MH or .MR."""
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **BoostedClassifier._parameter_constraints,
-        "weak": [StrOptions({"stump", "tree"})],
-        "algorithm": [StrOptions({"real", "discrete", "abstain"})],
-        "max_depth": [Interval(Integral, 1, None, closed="left")],
-    }
-
-    rules_: list[WeakRule]
-
-    def __init__(
-        self,
-        n_estimators: int = 50,
-        *,
-        weak: str = "stump",
-        algorithm: str = "real",
-        max_depth: int = 3,
-        rules: str = "auto",
-        max_bins: int | None = None,
-        smoothing: float | None = None,
-        validation_fraction: float | None = None,
-        n_iter_no_change: int = 10,
-        scoring: str | None = None,
-        calibration_folds: int | None = None,
-        random_state: Any = None,
-    ):
-        self.n_estimators = n_estimators
-        self.weak = weak
-        self.algorithm = algorithm
-        self.max_depth = max_depth
-        self.rules = rules
-        self.max_bins = max_bins
-        self.smoothing = smoothing
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.scoring = scoring
-        self.calibration_folds = calibration_folds
-        self.random_state = random_state
+    _: KW_ONLY
+    weak: Literal["stump", "tree"] = "stump"
+    algorithm: Literal["real", "discrete", "abstain"] = "real"
+    max_depth: AtLeastOne = 3
 
     def _weak_learner(
         self, X: Any, columns: Columns, has: NDArray[np.bool_], weights: Any, unknown: Any

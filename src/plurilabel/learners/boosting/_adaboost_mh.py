@@ -75,7 +75,6 @@ class AdaBoostMH(AdaBoost):
         ``predict_proba`` is the logistic function of ``slope_`` times ``decision_function``.
     validation_scores_ : ndarray
         The held-out measure after each round; empty if nothing was held out.
-    label_names_ : ndarray of shape (q,)
 
     See Also
     --------

@@ -19,6 +19,8 @@ from plurilabel.thresholds import LinearThreshold
 class AdaBoostMR(AdaBoost):
     """AdaBoost.MR: boosting the ranking loss, with rules that score all labels at once.
 
+    It is in figures 2 and 3 of BoosTexter, the paper of :class:`AdaBoostMH`.
+
     Every crucial pair has a weight D(i, l0, l1), where l1 is a label of instance i and l0 is not.
     Each round finds a rule h for which Z = sum of D exp((h(x_i, l0) - h(x_i, l1)) / 2) is small,
     and pairs that it ranks wrongly gain weight. Since D(i, l0, l1) = v(i, l0) v(i, l1), a round
@@ -74,11 +76,6 @@ n_iter_no_change, random_state :
     Instances with all labels or none only fit the threshold. Where the loss is minimal, the
     difference of two scores is the log-odds of one label without the other; hence the slope 1 of
     the probabilities, unless it is fitted.
-
-    References
-    ----------
-    R. E. Schapire, Y. Singer. BoosTexter: a boosting-based system for text categorization. Machine
-    Learning 39(2/3), 2000, figures 2 and 3.
 
     Examples
     --------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -35,6 +36,7 @@ from plurilabel.learners.boosting._rules import (
 )
 
 
+@dataclass(eq=False, repr=False)
 class ADTBoostMH(BoostedClassifier):
     """ADTBoost.MH: an alternating decision tree shared by all labels.
 
@@ -109,30 +111,9 @@ random_state :
 
     _extra_rounds: ClassVar[int] = 1  # the scores at the root
 
-    rules_: list[DecisionNode]
-
-    def __init__(
-        self,
-        n_estimators: int = 30,
-        *,
-        rules: str = "auto",
-        max_bins: int | None = 16,
-        smoothing: float | None = None,
-        validation_fraction: float | None = None,
-        n_iter_no_change: int = 10,
-        scoring: str | None = None,
-        calibration_folds: int | None = None,
-        random_state: Any = None,
-    ):
-        self.n_estimators = n_estimators
-        self.rules = rules
-        self.max_bins = max_bins
-        self.smoothing = smoothing
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.scoring = scoring
-        self.calibration_folds = calibration_folds
-        self.random_state = random_state
+    n_estimators: int = 30
+    _: KW_ONLY
+    max_bins: int | None = 16
 
     def _rounds(self, X: Any, Y: LabelMatrix, weights: Weights) -> Rounds:
         """AdaBoost.MH with preconditions; yields each rule and Z_1 ... Z_t."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
-from numbers import Integral, Real
-from typing import Any, ClassVar
+from dataclasses import KW_ONLY, dataclass, field
+from numbers import Integral
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,7 +23,7 @@ from plurilabel._core.base import (
     default_feature_names,
 )
 from plurilabel._core.blocks import dense
-from plurilabel._core.compat import Interval, StrOptions
+from plurilabel._core.compat import AtLeastTwo, Fraction, Interval, Positive
 from plurilabel._core.explanation.contributions import SCORE, Given, Parts, added, checked_given
 from plurilabel._core.fitted import Declared, flag, number, numbers, values
 from plurilabel._core.limits import check_size
@@ -37,6 +38,7 @@ MOSTLY_ZERO = 0.9  # fraction of zeros from which features are treated as words
 PROGRESS = 1e-9  # boosting ends when a round reduces the bound by a smaller fraction
 
 
+@dataclass(eq=False, repr=False)
 class BoostedClassifier(WeightedFit, ScoringClassifier):
     """Base class of learners that sum rules, one per round.
 
@@ -52,15 +54,8 @@ class BoostedClassifier(WeightedFit, ScoringClassifier):
     _cut_at_zero: ClassVar[bool] = True
     _extra_rounds: ClassVar[int] = 0  # before the first of n_estimators
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_estimators": [Interval(Integral, 1, None, closed="left")],
-        "rules": [StrOptions({"auto", "threshold", "presence"})],
         "max_bins": [Interval(Integral, 4, None, closed="left"), None],
-        "smoothing": [Interval(Real, 0, None, closed="neither"), None],
-        "validation_fraction": [Interval(Real, 0, 1, closed="neither"), None],
-        "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
         "scoring": [str, None],
-        "calibration_folds": [Interval(Integral, 2, None, closed="left"), None],
-        "random_state": ["random_state"],
     }
     _fitted: ClassVar[Declared] = {
         "rules_": values(None), "presence_": flag(), "bound_": numbers(None, finite=False),
@@ -68,17 +63,18 @@ class BoostedClassifier(WeightedFit, ScoringClassifier):
         "feature_importances_": numbers("n_features_in_"), "slope_": number(),
     }  # fmt: skip
 
-    n_estimators: int
-    rules: str
-    max_bins: int | None
-    smoothing: float | None
-    validation_fraction: float | None
-    n_iter_no_change: int
-    scoring: str | None
-    calibration_folds: int | None
-    random_state: Any
+    n_estimators: int = 50
+    _: KW_ONLY
+    rules: Literal["auto", "threshold", "presence"] = "auto"
+    max_bins: int | None = None
+    smoothing: Positive | None = None
+    validation_fraction: Fraction | None = None
+    n_iter_no_change: int = 10
+    scoring: str | None = None
+    calibration_folds: AtLeastTwo | None = None
+    random_state: Any = None
 
-    rules_: list[Any]
+    rules_: list[Any] = field(init=False)
 
     @abstractmethod
     def _rounds(self, X: Any, Y: LabelMatrix, weights: Weights) -> Rounds: ...

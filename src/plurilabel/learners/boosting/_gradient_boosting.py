@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,7 +20,14 @@ from plurilabel._core.base import (
     WeightedFit,
 )
 from plurilabel._core.blocks import dense, row_blocks
-from plurilabel._core.compat import Interval, StrOptions
+from plurilabel._core.compat import (
+    AtLeastOne,
+    Fraction,
+    Interval,
+    NotNegative,
+    Positive,
+    StrOptions,
+)
 from plurilabel._core.explanation.contributions import LOG_ODDS, SCORE, Contributions, Given
 from plurilabel._core.fitted import Declared, count, labels, numbers, places, values
 from plurilabel._core.limits import check_size
@@ -35,6 +43,7 @@ NOTHING = 1e-9  # scores up to this are rounding and are not shown
 SETS = 1 << 20  # instances times label sets compared at a time
 
 
+@dataclass(eq=False, repr=False)
 class MLGradientBoosting(WeightedFit, ProbabilisticClassifier, ScoringClassifier):
     """Gradient boosting with trees or rules that score many labels at once.
 
@@ -104,7 +113,6 @@ class MLGradientBoosting(WeightedFit, ProbabilisticClassifier, ScoringClassifier
         The categories of each of these features.
     roots_, feature_, threshold_, missing_right_, left_, leaf_, values_, depth_, subset_, subsets_
         The nodes of the trees; ``to_text`` describes them.
-    label_names_ : ndarray of shape (q,)
 
     See Also
     --------
@@ -180,12 +188,6 @@ class MLGradientBoosting(WeightedFit, ProbabilisticClassifier, ScoringClassifier
     _learns_from_known = True
     _X_form: ClassVar[dict[str, Any]] = {"ensure_all_finite": "allow-nan"}
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_estimators": [Interval(Integral, 1, None, closed="left")],
-        "learning_rate": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither")],
-        "loss": [StrOptions(set(LOSSES))],
-        "weak": [StrOptions({"tree", "rule"})],
-        "heads": [StrOptions({"all"}), Interval(Integral, 1, None, closed="left")],
-        "max_depth": [Interval(Integral, 1, None, closed="left")],
         "max_features": [
             StrOptions({"sqrt", "log2"}),
             Interval(Integral, 1, None, closed="left"),
@@ -193,14 +195,9 @@ class MLGradientBoosting(WeightedFit, ProbabilisticClassifier, ScoringClassifier
             None,
         ],
         "max_bins": [Interval(Integral, 4, None, closed="left")],
-        "min_leaf_weight": [Interval(Real, 0, None, closed="left")],
-        "l2_regularization": [Interval(Real, 0, None, closed="neither")],
         "subsample": [Interval(Real, 0, 1, closed="right")],
         "label_weight": [StrOptions({"balanced"}), "array-like", None],
-        "validation_fraction": [Interval(Real, 0, 1, closed="neither"), None],
-        "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
         "categorical_features": ["array-like", StrOptions({"from_dtype"}), None],
-        "random_state": ["random_state"],
     }
     _fitted: ClassVar[Declared] = {
         "start_": numbers("n_labels_"), "feature_": numbers("nodes"),
@@ -218,42 +215,23 @@ class MLGradientBoosting(WeightedFit, ProbabilisticClassifier, ScoringClassifier
         "subset_": places("nodes", below="subsets", optional=True),
     }  # fmt: skip
 
-    def __init__(
-        self,
-        n_estimators: int = 200,
-        *,
-        learning_rate: float | str = "auto",
-        loss: str = "logistic",
-        weak: str = "tree",
-        heads: int | str = "all",
-        max_depth: int = 8,
-        max_features: float | str | None = "sqrt",
-        max_bins: int = 32,
-        min_leaf_weight: float = 0.0,
-        l2_regularization: float = 1.0,
-        subsample: float = 1.0,
-        label_weight: ArrayLike | str | None = None,
-        validation_fraction: float | None = None,
-        n_iter_no_change: int = 10,
-        categorical_features: ArrayLike | str | None = "from_dtype",
-        random_state: Any = None,
-    ):
-        self.n_estimators = n_estimators
-        self.learning_rate = learning_rate
-        self.loss = loss
-        self.weak = weak
-        self.heads = heads
-        self.max_depth = max_depth
-        self.max_features = max_features
-        self.max_bins = max_bins
-        self.min_leaf_weight = min_leaf_weight
-        self.l2_regularization = l2_regularization
-        self.subsample = subsample
-        self.label_weight = label_weight
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.categorical_features = categorical_features
-        self.random_state = random_state
+    n_estimators: int = 200
+    _: KW_ONLY
+    learning_rate: Literal["auto"] | Positive = "auto"
+    loss: Literal["logistic", "squared", "hinge", "joint"] = "logistic"
+    weak: Literal["tree", "rule"] = "tree"
+    heads: Literal["all"] | AtLeastOne = "all"
+    max_depth: AtLeastOne = 8
+    max_features: float | str | None = "sqrt"
+    max_bins: int = 32
+    min_leaf_weight: NotNegative = 0.0
+    l2_regularization: Positive = 1.0
+    subsample: float = 1.0
+    label_weight: ArrayLike | str | None = None
+    validation_fraction: Fraction | None = None
+    n_iter_no_change: int = 10
+    categorical_features: ArrayLike | str | None = "from_dtype"
+    random_state: Any = None
 
     def _fit(self, X: Any, Y: LabelMatrix, weights: Any = None) -> None:
         Y, unknown = known_part(Y)

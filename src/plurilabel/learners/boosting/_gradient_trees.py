@@ -134,7 +134,8 @@ class Grower:
         levels: list[tuple[Rows, Splits]] = []
         every, count = [sums], 1  # all nodes so far
         while len(levels) < self.max_depth and len(self.binned):
-            place: NDArray[Any] = np.full(count + 1, len(number), dtype=_smallest(len(number)))
+            small = np.min_scalar_type(len(number))  # which is sorted faster
+            place: NDArray[Any] = np.full(count + 1, len(number), dtype=small)
             place[number] = np.arange(len(number))
             at = node if drawn is None else np.where(drawn, node, count)
             splits = self._search(W, at, place, sums, worth)
@@ -439,11 +440,6 @@ class _Way:
             right[known] = self._subset[node[known], code[known]]
         left += right
         return left
-
-
-def _smallest(number: int) -> type:
-    """An integer type for numbers from 0: small ones are sorted faster."""
-    return np.uint8 if number < 1 << 8 else np.uint16 if number < 1 << 16 else np.intp
 
 
 def _starts(groups: NDArray[Any], parts: NDArray[Any]) -> Rows:

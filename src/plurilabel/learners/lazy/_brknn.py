@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from numbers import Real
-from typing import Any, ClassVar
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from plurilabel._core.compat import Interval, StrOptions
-from plurilabel.learners.lazy._lazy_classifier import CountingClassifier, LazyClassifier
+from plurilabel.learners.lazy._lazy_classifier import CountingClassifier
 from plurilabel.learners.lazy._neighbor_labels import Floats, Rows, label_frequencies
 
 
+@dataclass(eq=False, repr=False)
 class BRkNN(CountingClassifier):
     """k nearest neighbours vote on each label.
 
@@ -61,26 +61,10 @@ class BRkNN(CountingClassifier):
     """
 
     _learns_from_known = True
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **LazyClassifier._parameter_constraints,
-        "variant": [None, StrOptions({"a", "b"})],
-        "smoothing": [Interval(Real, 0, None, closed="left")],
-    }
 
-    def __init__(
-        self,
-        n_neighbors: int = 10,
-        *,
-        variant: str | None = None,
-        smoothing: float = 0.5,
-        metric: Any = "euclidean",
-        index: Any = None,
-        n_jobs: int | None = None,
-        device: str = "auto",
-    ):
-        super().__init__(n_neighbors, metric=metric, index=index, n_jobs=n_jobs, device=device)
-        self.variant = variant
-        self.smoothing = smoothing
+    _: KW_ONLY
+    variant: Literal["a", "b"] | None = None
+    smoothing: float = 0.5
 
     def _learn_points(self) -> None:
         k, s = self.fitted_params_["n_neighbors"], self.fitted_params_["smoothing"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -10,12 +10,13 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
 from plurilabel._core.blocks import dense, row_blocks
-from plurilabel._core.compat import Interval
+from plurilabel._core.compat import Natural, Positive
 from plurilabel._core.fitted import Declared, labels, numbers
 from plurilabel.learners.lazy._lazy_classifier import LazyClassifier
 from plurilabel.learners.lazy._neighbor_labels import CELLS, Floats, Rows, label_frequencies
 
 
+@dataclass(eq=False, repr=False)
 class DMLkNN(LazyClassifier):
     """Dependent ML-kNN.
 
@@ -77,31 +78,15 @@ class DMLkNN(LazyClassifier):
     """
 
     _learns_from_known = True
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **LazyClassifier._parameter_constraints,
-        "width": [Interval(Integral, 0, None, closed="left")],
-        "smoothing": [Interval(Real, 0, None, closed="neither")],
-    }
     _fitted: ClassVar[Declared] = {
         "prior_": numbers("n_labels_"),
         "counts_": numbers("n", "n_labels_"),
         "counted_": labels("n", "n_labels_", optional=True),
     }
 
-    def __init__(
-        self,
-        n_neighbors: int = 10,
-        *,
-        width: int = 2,
-        smoothing: float = 1.0,
-        metric: Any = "euclidean",
-        index: Any = None,
-        n_jobs: int | None = None,
-        device: str = "auto",
-    ):
-        super().__init__(n_neighbors, metric=metric, index=index, n_jobs=n_jobs, device=device)
-        self.width = width
-        self.smoothing = smoothing
+    _: KW_ONLY
+    width: Natural = 2
+    smoothing: Positive = 1.0
 
     def _dense_bytes(self) -> float:
         return 4.0  # counts_

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from numbers import Real
-from typing import Any, ClassVar
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from scipy import sparse
 
 from plurilabel._core.blocks import dense, row_blocks
-from plurilabel._core.compat import Interval, StrOptions
+from plurilabel._core.compat import Share
 from plurilabel._core.fitted import Declared, numbers
 from plurilabel.learners.lazy._lazy_classifier import CountingClassifier
-from plurilabel.learners.lazy._mlknn import MLkNN
 from plurilabel.learners.lazy._neighbor_labels import (
     CELLS,
     Floats,
@@ -29,6 +28,7 @@ from plurilabel.learners.lazy._soft_labels import soft_tally
 TINY = 1e-12  # the small constant in the denominator of equation 4
 
 
+@dataclass(eq=False, repr=False)
 class DWMLkNN(CountingClassifier):
     """Dual weighted ML-kNN.
 
@@ -88,33 +88,16 @@ class DWMLkNN(CountingClassifier):
     """
 
     _learns_from_known = True
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **MLkNN._parameter_constraints,
-        "blend": [Interval(Real, 0, 1, closed="both")],
-        "reading": [StrOptions({"table", "figure"})],
-    }
     _fitted: ClassVar[Declared] = {
         "prior_": numbers("n_labels_"),
         "likelihood_": numbers(2, "n_labels_", "n_neighbors_+1"),
         "likelihood_without_": numbers(2, "n_labels_", "n_neighbors_+1"),
     }
 
-    def __init__(
-        self,
-        n_neighbors: int = 10,
-        *,
-        smoothing: float = 1.0,
-        blend: float = 0.5,
-        reading: str = "table",
-        metric: Any = "euclidean",
-        index: Any = None,
-        n_jobs: int | None = None,
-        device: str = "auto",
-    ):
-        super().__init__(n_neighbors, metric=metric, index=index, n_jobs=n_jobs, device=device)
-        self.smoothing = smoothing
-        self.blend = blend
-        self.reading = reading
+    _: KW_ONLY
+    smoothing: float = 1.0
+    blend: Share = 0.5
+    reading: Literal["table", "figure"] = "table"
 
     def _learn(self, distances: Floats, neighbors: Rows) -> None:
         params, K = self.fitted_params_, self.n_neighbors_

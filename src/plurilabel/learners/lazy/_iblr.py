@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from numbers import Integral, Real
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -15,7 +15,6 @@ from scipy.special import expit
 from sklearn.exceptions import ConvergenceWarning
 
 from plurilabel._core.blocks import dense
-from plurilabel._core.compat import Interval
 from plurilabel._core.fitted import Declared, numbers
 from plurilabel._core.limits import one_blas_thread
 from plurilabel.learners.lazy._lazy_classifier import LazyClassifier
@@ -25,6 +24,7 @@ GAIN = 1e-12  # a step that gains less than this share of the objective is the l
 DIRECT = 500  # dense features up to which the Hessian is factorised, not only multiplied with
 
 
+@dataclass(eq=False, repr=False)
 class IBLRML(LazyClassifier):
     """Instance-based learning and logistic regression.
 
@@ -80,33 +80,15 @@ class IBLRML(LazyClassifier):
     """
 
     _learns_from_known = True
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **LazyClassifier._parameter_constraints,
-        "own_features": ["boolean"],
-        "C": [Interval(Real, 0, None, closed="neither")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-    }
     _fitted: ClassVar[Declared] = {
         "coef_": numbers("n_labels_", None),
         "intercept_": numbers("n_labels_"),
     }
 
-    def __init__(
-        self,
-        n_neighbors: int = 10,
-        *,
-        own_features: bool = False,
-        C: float = 1.0,
-        max_iter: int = 1000,
-        metric: Any = "euclidean",
-        index: Any = None,
-        n_jobs: int | None = None,
-        device: str = "auto",
-    ):
-        super().__init__(n_neighbors, metric=metric, index=index, n_jobs=n_jobs, device=device)
-        self.own_features = own_features
-        self.C = C
-        self.max_iter = max_iter
+    _: KW_ONLY
+    own_features: bool = False
+    C: float = 1.0
+    max_iter: int = 1000
 
     def _learn(self, distances: Floats, neighbors: Rows) -> None:
         F = self._features(distances, neighbors, self.X_)

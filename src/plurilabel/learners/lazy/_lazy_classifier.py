@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from copy import copy
+from dataclasses import KW_ONLY, dataclass, field, fields
 from numbers import Integral
 from typing import Any, ClassVar, Self
 
@@ -15,7 +16,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from plurilabel._core.base import LabelMatrix, ProbabilisticClassifier
 from plurilabel._core.blocks import dense, rows_without, stack_rows
-from plurilabel._core.compat import HasMethods, Interval
 from plurilabel._core.explanation.contributions import Given
 from plurilabel._core.fitted import Declared, count, labels, numbers, parameters, places
 from plurilabel._core.limits import check_size
@@ -36,6 +36,7 @@ from plurilabel.learners.lazy._soft_labels import rounded
 from plurilabel.neighbors import ExactIndex, query_neighbors, training_neighbors
 
 
+@dataclass(eq=False, repr=False)
 class LazyClassifier(ProbabilisticClassifier):
     """Base class of learners that keep the training set and consult the neighbours.
 
@@ -87,13 +88,6 @@ class LazyClassifier(ProbabilisticClassifier):
     array([[1, 0]])
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
-        "metric": [str, callable],
-        "index": [None, HasMethods(["fit", "kneighbors"])],
-        "n_jobs": [None, Integral],
-        "device": [str],
-    }
     _fitted: ClassVar[Declared] = {
         "fitted_params_": parameters(),
         "X_": numbers("n", "n_features_in_", finite=False),  # a metric may take NaN
@@ -104,27 +98,18 @@ class LazyClassifier(ProbabilisticClassifier):
         "graph_": (numbers("n", "k", finite=False, optional=True), places("n", "k", below="n")),
     }
 
-    device: str = "auto"  # for learners without the parameter
-    unknown_: Any
-    graph_: Graph
+    unknown_: Any = field(init=False)
+    graph_: Graph = field(init=False)
     _learns_from_soft = True
-    _power: float = 0  # neighbours weigh 1 / distance**_power
-    _learn: Any = None  # a hook that subclasses may define
+    _power: ClassVar[float] = 0  # neighbours weigh 1 / distance**_power
+    _learn: ClassVar[Any] = None  # a hook that subclasses may define
 
-    def __init__(
-        self,
-        n_neighbors: Any = 10,
-        *,
-        metric: Any = "euclidean",
-        index: Any = None,
-        n_jobs: int | None = None,
-        device: str = "auto",
-    ):
-        self.n_neighbors = n_neighbors
-        self.metric = metric
-        self.index = index
-        self.n_jobs = n_jobs
-        self.device = device
+    n_neighbors: int = 10
+    _: KW_ONLY
+    metric: Any = "euclidean"
+    index: Any = None
+    n_jobs: int | None = None
+    device: str = "auto"
 
     def _learn_points(self) -> None:
         """Learn from points and labels alone, whenever these change; overridden."""
@@ -142,8 +127,10 @@ class LazyClassifier(ProbabilisticClassifier):
 
     def _fit(self, X: Any, Y: LabelMatrix) -> None:
         search = ("metric", "index", "n_jobs", "device")  # index_ has those
-        params = self.get_params(deep=False).items()
-        self.fitted_params_ = {name: value for name, value in params if name not in search}
+        # a subclass with an __init__ of its own may fix some of the fields
+        params = {one.name: getattr(self, one.name) for one in fields(self) if one.init}
+        params |= self.get_params(deep=False)
+        self.fitted_params_ = {name: params[name] for name in params if name not in search}
         self.unknown_ = None
         if isinstance(Y, UnknownLabels):
             Y, self.unknown_ = Y.Y, Y.unknown

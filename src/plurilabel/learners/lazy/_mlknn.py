@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from numbers import Real
-from typing import Any, ClassVar
+from dataclasses import KW_ONLY, dataclass
+from typing import ClassVar
 
-from plurilabel._core.compat import Interval
 from plurilabel._core.fitted import Declared, numbers
-from plurilabel.learners.lazy._lazy_classifier import CountingClassifier, LazyClassifier
+from plurilabel.learners.lazy._lazy_classifier import CountingClassifier
 from plurilabel.learners.lazy._neighbor_labels import Floats, Graph, Rows, likelihoods, posterior
 
 
+@dataclass(eq=False, repr=False)
 class MLkNN(CountingClassifier):
     """ML-kNN, the multi-label k-nearest-neighbour learner.
 
@@ -46,7 +46,6 @@ class MLkNN(CountingClassifier):
         The posterior P(H1 | E_j), which ``predict_proba`` looks up.
     graph_ : tuple of ndarrays of shape (n, k)
         Distances and row numbers of the training instances' neighbours.
-    label_names_ : ndarray of shape (q,)
 
     Notes
     -----
@@ -78,30 +77,14 @@ class MLkNN(CountingClassifier):
     """
 
     _learns_from_known = True
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **LazyClassifier._parameter_constraints,
-        "smoothing": [Interval(Real, 0, None, closed="left")],
-    }
     _fitted: ClassVar[Declared] = {
         "prior_": numbers("n_labels_"),
         "likelihood_": numbers(2, "n_labels_", "n_neighbors_+1"),
         "counts_": numbers(2, "n_labels_", "n_neighbors_+1"),
     }
 
-    smoothing: Any  # MLkNNCV has several
-
-    def __init__(
-        self,
-        n_neighbors: int = 10,
-        *,
-        smoothing: float = 1.0,
-        metric: Any = "euclidean",
-        index: Any = None,
-        n_jobs: int | None = None,
-        device: str = "auto",
-    ):
-        super().__init__(n_neighbors, metric=metric, index=index, n_jobs=n_jobs, device=device)
-        self.smoothing = smoothing
+    _: KW_ONLY
+    smoothing: float = 1.0
 
     def _learn(self, distances: Floats, neighbors: Rows) -> None:
         self.counts_ = self._labels.tally(distances, neighbors)  # c' and c, steps 9 to 11

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from plurilabel._core.base import LabelMatrix
 from plurilabel._core.blocks import dense
-from plurilabel._core.compat import StrOptions
 from plurilabel._core.fitted import Declared, number, numbers
 from plurilabel._core.unknown import UnknownLabels
 from plurilabel.learners.lazy._lazy_classifier import LazyClassifier
@@ -20,6 +20,7 @@ from plurilabel.learners.lazy._neighbor_labels import Floats, Rows, enough_known
 from plurilabel.metrics import Measure, get_measure
 
 
+@dataclass(eq=False, repr=False)
 class MLkNNCV(MLkNN):
     """ML-kNN with the number of neighbours and the smoothing chosen by leave-one-out.
 
@@ -70,37 +71,20 @@ class MLkNNCV(MLkNN):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **MLkNN._parameter_constraints,
         "n_neighbors": ["array-like"],
         "smoothing": ["array-like"],
         "scoring": [str, None],
-        "leave_out": [StrOptions({"instance", "entry"})],
     }
     _fitted: ClassVar[Declared] = {
         "smoothing_": number(),
         "cv_values_": numbers(None, None, finite=False),
     }
 
-    def __init__(
-        self,
-        n_neighbors: Sequence[int] = tuple(range(1, 31)),
-        *,
-        smoothing: Sequence[float] = (1.0,),
-        scoring: str | None = None,
-        leave_out: str = "instance",
-        metric: Any = "euclidean",
-        index: Any = None,
-        n_jobs: int | None = None,
-        device: str = "auto",
-    ):
-        self.n_neighbors = n_neighbors
-        self.smoothing = smoothing
-        self.metric = metric
-        self.index = index
-        self.n_jobs = n_jobs
-        self.device = device
-        self.scoring = scoring
-        self.leave_out = leave_out
+    n_neighbors: Sequence[int] = tuple(range(1, 31))  # type: ignore[assignment]
+    _: KW_ONLY
+    smoothing: Sequence[float] = (1.0,)  # type: ignore[assignment]
+    scoring: str | None = None
+    leave_out: Literal["instance", "entry"] = "instance"
 
     def _n_searched(self) -> int:
         given = self.fitted_params_

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
+from dataclasses import KW_ONLY, dataclass
+from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -10,12 +11,13 @@ from scipy import sparse
 
 from plurilabel._core.base import LabelMatrix
 from plurilabel._core.blocks import dense, row_blocks
-from plurilabel._core.compat import Interval
+from plurilabel._core.compat import Interval, NotNegative
 from plurilabel._core.fitted import Declared, numbers
 from plurilabel.learners.lazy._lazy_classifier import LazyClassifier
 from plurilabel.learners.lazy._neighbor_labels import CELLS, Floats, NeighborLabels, Rows
 
 
+@dataclass(eq=False, repr=False)
 class MrkNN(LazyClassifier):
     """k nearest neighbours vote with the soft relevance of each of their labels.
 
@@ -86,35 +88,19 @@ class MrkNN(LazyClassifier):
 
     _learns_from_known = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **LazyClassifier._parameter_constraints,
         "fuzziness": [Interval(Real, 1, None, closed="neither")],
-        "power": [Interval(Real, 0, None, closed="left")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left")],
     }
     _fitted: ClassVar[Declared] = {
         "relevance_": numbers("n", "n_labels_"),
         "centers_": numbers("n_labels_", "n_features_in_"),
     }
 
-    def __init__(
-        self,
-        n_neighbors: int = 20,
-        *,
-        fuzziness: float = 4.0,
-        power: float = 2.0,
-        max_iter: int = 100,
-        tol: float = 1e-4,
-        metric: Any = "euclidean",
-        index: Any = None,
-        n_jobs: int | None = None,
-        device: str = "auto",
-    ):
-        super().__init__(n_neighbors, metric=metric, index=index, n_jobs=n_jobs, device=device)
-        self.fuzziness = fuzziness
-        self.power = power
-        self.max_iter = max_iter
-        self.tol = tol
+    n_neighbors: int = 20
+    _: KW_ONLY
+    fuzziness: float = 4.0
+    power: NotNegative = 2.0
+    max_iter: int = 100
+    tol: float = 1e-4
 
     def _learn_points(self) -> None:
         self._check_features("fit")  # centers are means of features

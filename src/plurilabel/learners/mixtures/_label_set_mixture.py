@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from dataclasses import KW_ONLY, dataclass
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,7 @@ from plurilabel.learners.mixtures._pooled_counts import Floats, Memberships
 from plurilabel.learners.mixtures._word_mixture import WordMixture
 
 
+@dataclass(eq=False, repr=False)
 class LabelSetMixture(WordMixture):
     """McCallum's mixture per label set: its labels and a background, in shares of its own.
 
@@ -97,22 +99,9 @@ class LabelSetMixture(WordMixture):
         "background_share_": number(),
     }
 
-    def __init__(
-        self,
-        *,
-        alpha: float = 0.1,
-        set_prior: str = "sets",
-        search: str = "greedy",
-        max_labels: int | None = None,
-        init_params: str = "counts",
-        tol: float = 1e-5,
-        max_iter: int = 500,
-        random_state: Any = None,
-    ):
-        super().__init__(
-            alpha=alpha, set_prior=set_prior, search=search, max_labels=max_labels,
-            init_params=init_params, tol=tol, max_iter=max_iter, random_state=random_state,
-        )  # fmt: skip
+    _: KW_ONLY
+    alpha: float = 0.1
+    set_prior: Literal["uniform", "labels", "sets"] = "sets"
 
     def _members(self, sets: list[tuple[int, ...]]) -> Memberships:
         q = self.n_labels_

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from plurilabel._core.blocks import row_blocks
+from plurilabel._core.blocks import only_used, row_blocks
 
 Floats = NDArray[np.float64]
 Members = NDArray[np.intp]  # sets of one size (c, k): the labels of each in rising order
@@ -277,11 +277,3 @@ class _Step(NamedTuple):
 
 def _row_max(J: Floats, columns: NDArray[np.bool_]) -> Floats:
     return J[:, columns].max(axis=1, initial=-np.inf)
-
-
-def only_used(X: sparse.csr_array) -> tuple[NDArray[np.intp], sparse.csr_array]:
-    """The columns of X with stored values, and X with only these columns."""
-    words, columns = np.unique(X.indices, return_inverse=True)
-    shape = (X.shape[0], len(words))
-    columns = columns.ravel().astype(X.indices.dtype)
-    return words, sparse.csr_array((X.data, columns, X.indptr), shape=shape)

@@ -59,7 +59,6 @@ class PMM1(WordMixture):
     objectives_ : ndarray
         Log likelihood plus log prior, at the start and after each step; never decreasing.
     n_iter_ : int
-    label_names_ : ndarray of shape (q,)
 
     See Also
     --------

@@ -16,8 +16,8 @@ from plurilabel.learners.mixtures._pooled_counts import Floats, Memberships
 class PMM2(PMM1):
     """Parametric mixture model 2: of two labels that occur together, one may give more words.
 
-    Like :class:`PMM1`, with a share gamma for each ordered pair of labels. The words of a
-    document with label set Y are drawn from::
+    Like :class:`PMM1`, from the same paper, with a share gamma for each ordered pair of labels.
+    The words of a document with label set Y are drawn from::
 
         phi(Y) = sum_{l in Y} sum_{m in Y} (gamma_lm theta_l + gamma_ml theta_m) / |Y|^2
 
@@ -45,10 +45,6 @@ class PMM2(PMM1):
     costs a term per label, not per pair. theta and gamma are updated together; the paper updates
     them in turn. Neither decreases the objective. Scores, departures and costs are those of
     :class:`PMM1`; the pairs take q x q numbers.
-
-    References
-    ----------
-    N. Ueda, K. Saito. Parametric mixture models for multi-labeled text. NIPS 15, 2002.
 
     Examples
     --------

@@ -5,10 +5,10 @@ from __future__ import annotations
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from math import comb
-from numbers import Integral, Real
-from typing import Any, ClassVar
+from numbers import Real
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,7 +18,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, check_non_negative
 
 from plurilabel._core.base import LabelMatrix, ScoringClassifier, WeightedFit
-from plurilabel._core.compat import Interval, StrOptions
+from plurilabel._core.blocks import only_used
+from plurilabel._core.compat import AtLeastOne, Interval
 from plurilabel._core.explanation.contributions import SCORE, Explained, Given
 from plurilabel._core.fitted import Declared, labels, numbers, parameter
 from plurilabel._core.html import html_table
@@ -30,7 +31,6 @@ from plurilabel.learners.mixtures._label_set_search import (
     SetSearch,
     all_sets,
     by_size,
-    only_used,
 )
 from plurilabel.learners.mixtures._pooled_counts import (
     Expected,
@@ -45,6 +45,7 @@ MOST = 1e290  # the largest count; the log likelihood of larger ones would be in
 NO_LABEL = "(no label)"
 
 
+@dataclass(eq=False, repr=False)
 class WordMixture(WeightedFit, ScoringClassifier):
     """Base class of mixtures: the words of a document come from its labels.
 
@@ -65,13 +66,6 @@ class WordMixture(WeightedFit, ScoringClassifier):
     _X_form: ClassVar[dict[str, Any]] = {"dtype": np.float64}
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "alpha": [Interval(Real, 1e-10, None, closed="left")],
-        "set_prior": [StrOptions({"uniform", "labels", "sets"})],
-        "search": [StrOptions({"greedy", "exact", "seen"})],
-        "max_labels": [Interval(Integral, 1, None, closed="left"), None],
-        "init_params": [StrOptions({"counts", "random"})],
-        "tol": [Interval(Real, 0, None, closed="left")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "random_state": ["random_state"],
     }
     _fitted: ClassVar[Declared] = {
         "alpha_": parameter(), "set_prior_": parameter(), "search_": parameter(),
@@ -80,26 +74,15 @@ class WordMixture(WeightedFit, ScoringClassifier):
         "feature_count_": numbers("n_labels_+1", "n_features_in_"), "objectives_": numbers(None),
     }  # fmt: skip
 
-    def __init__(
-        self,
-        *,
-        alpha: float = 1.0,
-        set_prior: str = "uniform",
-        search: str = "greedy",
-        max_labels: int | None = None,
-        init_params: str = "counts",
-        tol: float = 1e-5,
-        max_iter: int = 500,
-        random_state: Any = None,
-    ):
-        self.alpha = alpha
-        self.set_prior = set_prior
-        self.search = search
-        self.max_labels = max_labels
-        self.init_params = init_params
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
+    _: KW_ONLY
+    alpha: float = 1.0
+    set_prior: Literal["uniform", "labels", "sets"] = "uniform"
+    search: Literal["greedy", "exact", "seen"] = "greedy"
+    max_labels: AtLeastOne | None = None
+    init_params: Literal["counts", "random"] = "counts"
+    tol: float = 1e-5
+    max_iter: int = 500
+    random_state: Any = None
 
     @abstractmethod
     def _members(self, sets: list[tuple[int, ...]]) -> Memberships: ...

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from copy import deepcopy
+from dataclasses import KW_ONLY, dataclass, field
 from functools import partial
-from numbers import Integral, Real
+from numbers import Integral
 from time import perf_counter
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,7 +21,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from plurilabel._core.base import LabelMatrix, ScoringClassifier
 from plurilabel._core.blocks import dense, stack_rows
-from plurilabel._core.compat import Interval, StrOptions, import_extra
+from plurilabel._core.compat import (
+    AtLeastOne,
+    Fraction,
+    NotNegative,
+    Positive,
+    StrOptions,
+    import_extra,
+)
 from plurilabel._core.explanation.contributions import Given, Parts
 from plurilabel._core.fitted import Declared, count, lists_of_numbers, numbers
 from plurilabel._core.unknown import cell_weights, known_part, stack_labels
@@ -42,6 +50,7 @@ def _gives_probabilities(learner: BPMLL) -> bool:
     return learner.loss == "cross-entropy" and learner.threshold is None
 
 
+@dataclass(eq=False, repr=False)
 class BPMLL(ScoringClassifier):
     r"""BP-MLL: a neural network that ranks the labels of an instance above the others.
 
@@ -124,7 +133,6 @@ class BPMLL(ScoringClassifier):
         Number of epochs run.
     label_counts_, n_unknown_, n_seen_ : ndarrays of shape (q,)
         Number of instances with each label, that do not know it, and of all instances.
-    label_names_ : ndarray of shape (q,)
 
     Notes
     -----
@@ -171,19 +179,8 @@ class BPMLL(ScoringClassifier):
         "loss": [StrOptions(set(LAST))],
         "activation": [StrOptions(set(ACTIVATIONS))],
         "solver": [StrOptions({"adam", "adamw", "sgd"}), callable],
-        "learning_rate_init": [Interval(Real, 0, None, closed="neither")],
-        "alpha": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
-        "batch_size": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "early_stopping": ["boolean"],
-        "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
-        "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
-        "threshold": [StrOptions({"linear"}), None],
         "label_weight": [StrOptions({"balanced"}), "array-like", None],
-        "warm_start": ["boolean"],
         "callback": [callable, None],
-        "device": [str],
-        "random_state": ["random_state"],
     }
     _fitted: ClassVar[Declared] = {
         "coefs_": lists_of_numbers("n_layers", None, None),
@@ -193,47 +190,27 @@ class BPMLL(ScoringClassifier):
         "n_unknown_": numbers("n_labels_"),
     }
 
-    _soft: bool  # whether the latest labels are probabilities
-    _recent: list[tuple[Any, LabelMatrix]]  # scores and labels of the latest rows
+    _soft: bool = field(init=False)  # whether the latest labels are probabilities
+    _recent: list[Any] = field(init=False)  # scores and labels of the latest rows
 
-    def __init__(
-        self,
-        hidden_layer_sizes: Sequence[int] = (100,),
-        *,
-        loss: str = "bpmll",
-        activation: str = "tanh",
-        solver: str | Callable[..., Any] = "adam",
-        learning_rate_init: float = 1e-3,
-        alpha: float | str = "auto",
-        batch_size: int | str = "auto",
-        max_iter: int = 100,
-        early_stopping: bool = False,
-        validation_fraction: float = 0.1,
-        n_iter_no_change: int = 10,
-        threshold: str | None = "linear",
-        label_weight: ArrayLike | str | None = None,
-        warm_start: bool = False,
-        callback: Callable[[dict[str, Any]], Any] | None = None,
-        device: str = "auto",
-        random_state: Any = None,
-    ):
-        self.hidden_layer_sizes = hidden_layer_sizes
-        self.loss = loss
-        self.activation = activation
-        self.solver = solver
-        self.learning_rate_init = learning_rate_init
-        self.alpha = alpha
-        self.batch_size = batch_size
-        self.max_iter = max_iter
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.threshold = threshold
-        self.label_weight = label_weight
-        self.warm_start = warm_start
-        self.callback = callback
-        self.device = device
-        self.random_state = random_state
+    hidden_layer_sizes: Sequence[int] = (100,)
+    _: KW_ONLY
+    loss: str = "bpmll"
+    activation: str = "tanh"
+    solver: str | Callable[..., Any] = "adam"
+    learning_rate_init: Positive = 1e-3
+    alpha: Literal["auto"] | NotNegative = "auto"
+    batch_size: Literal["auto"] | AtLeastOne = "auto"
+    max_iter: int = 100
+    early_stopping: bool = False
+    validation_fraction: Fraction = 0.1
+    n_iter_no_change: int = 10
+    threshold: Literal["linear"] | None = "linear"
+    label_weight: ArrayLike | str | None = None
+    warm_start: bool = False
+    callback: Callable[[dict[str, Any]], Any] | None = None
+    device: str = "auto"
+    random_state: Any = None
 
     def ranking_function(self, X: ArrayLike) -> NDArray[np.floating]:
         """The outputs c(x) of the network, (n, q), before the threshold is subtracted."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from numbers import Integral, Real
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,7 +14,8 @@ from sklearn.preprocessing import normalize
 from sklearn.utils import check_random_state
 
 from plurilabel._core.base import LabelMatrix, ProbabilisticClassifier, WeightedFit
-from plurilabel._core.compat import Interval
+from plurilabel._core.blocks import only_used
+from plurilabel._core.compat import AtLeastOne, Positive
 from plurilabel._core.explanation.contributions import LOG_ODDS, Given, Parts, linear_parts
 from plurilabel._core.fitted import Declared, count, numbers
 from plurilabel._core.unknown import known_part
@@ -25,6 +26,7 @@ SPREAD = 0.1  # standard deviation of the first weights
 LEAST = 1e-2  # of a sum of squared gradients
 
 
+@dataclass(eq=False, repr=False)
 class MLFastText(WeightedFit, ProbabilisticClassifier):
     """Learned vectors of words and a linear model for each label, in the manner of fastText.
 
@@ -54,7 +56,6 @@ class MLFastText(WeightedFit, ProbabilisticClassifier):
     intercept_ : ndarray of shape (q,)
     n_iter_ : int
         Passes over the data.
-    label_names_ : ndarray of shape (q,)
 
     Notes
     -----
@@ -94,13 +95,6 @@ class MLFastText(WeightedFit, ProbabilisticClassifier):
     """
 
     _learns_from_known = True
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_components": [Interval(Integral, 1, None, closed="left")],
-        "learning_rate": [Interval(Real, 0, None, closed="neither")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "batch_size": [Interval(Integral, 1, None, closed="left")],
-        "random_state": ["random_state"],
-    }
     _fitted: ClassVar[Declared] = {
         "n_iter_": count(),
         "vectors_": numbers("n_features_in_", "k"),
@@ -108,20 +102,12 @@ class MLFastText(WeightedFit, ProbabilisticClassifier):
         "intercept_": numbers("n_labels_"),
     }
 
-    def __init__(
-        self,
-        n_components: int = 100,
-        *,
-        learning_rate: float = 0.1,
-        max_iter: int = 3,
-        batch_size: int = 128,
-        random_state: Any = None,
-    ):
-        self.n_components = n_components
-        self.learning_rate = learning_rate
-        self.max_iter = max_iter
-        self.batch_size = batch_size
-        self.random_state = random_state
+    n_components: AtLeastOne = 100
+    _: KW_ONLY
+    learning_rate: Positive = 0.1
+    max_iter: int = 3
+    batch_size: AtLeastOne = 128
+    random_state: Any = None
 
     def _fit(self, X: Any, Y: LabelMatrix, weights: Any = None) -> None:
         rng = check_random_state(self.random_state)
@@ -137,7 +123,7 @@ class MLFastText(WeightedFit, ProbabilisticClassifier):
             X_part, Y_part = _scaled(X[rows]), Y[rows]
             for i in range(0, len(rows), size):
                 some = slice(i, i + size)
-                at, x = _present(X_part[some])
+                at, x = only_used(X_part[some])
                 H = x @ A[at]  # (m, k)
                 G = expit(H @ B + c) - Y_part[some].toarray()  # by the scores, (m, q)
                 if unknown is not None:
@@ -187,9 +173,3 @@ def _shuffled(n: int, rng: np.random.RandomState) -> Iterator[NDArray[np.intp]]:
     for i in range(0, len(starts), RUNS):
         rows = (starts[i : i + RUNS, None] + np.arange(RUN)).ravel()
         yield rng.permutation(rows[rows < n])
-
-
-def _present(X: sparse.csr_array) -> tuple[NDArray[np.intp], sparse.csr_array]:
-    """The features that occur, and X with these only."""
-    at, place = np.unique(X.indices, return_inverse=True)
-    return at, sparse.csr_array((X.data, place, X.indptr), shape=(X.shape[0], len(at)))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -17,13 +18,8 @@ from plurilabel._core.fitted import Declared, places
 from plurilabel.learners.neural._bpmll import BPMLL
 from plurilabel.learners.neural._training import choose_device
 
-SHARED = (
-    "hidden_layer_sizes", "activation", "solver", "learning_rate_init", "alpha", "batch_size",
-    "max_iter", "early_stopping", "validation_fraction", "n_iter_no_change", "warm_start",
-    "callback", "device", "random_state",
-)  # fmt: skip
 
-
+@dataclass(eq=False, repr=False)
 class HierarchicalNetwork(BPMLL):
     r"""A neural network whose scores respect a hierarchy of labels, in training as in prediction.
 
@@ -74,7 +70,6 @@ class HierarchicalNetwork(BPMLL):
         The numbers of child and parent; none if the labels have no hierarchy.
     coefs_, intercepts_, scaler_, loss_curve_, validation_curve_, n_iter_, label_counts_ :
         As in :class:`BPMLL`.
-    label_names_ : ndarray of shape (q,)
 
     Notes
     -----
@@ -107,57 +102,25 @@ class HierarchicalNetwork(BPMLL):
            [1, 0]])
     """
 
-    loss = "cross-entropy"  # of scores that are log-odds, which are cut at 0
-    threshold = None
-    label_weight = None
+    # no parameters here: scores are log-odds, which are cut at 0
+    loss: ClassVar[str] = "cross-entropy"  # type: ignore[misc]
+    threshold: ClassVar[None] = None  # type: ignore[misc]
+    label_weight: ClassVar[None] = None  # type: ignore[misc]
     _learns_from_known = False
     _learns_from_soft = False  # the maximum is over labels that are present
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **{name: BPMLL._parameter_constraints[name] for name in SHARED},
         "parents": [Hierarchy, Mapping, "array-like", None],
         "sep": [str],
         "dropout": [Interval(Real, 0, 1, closed="left")],
     }
     _fitted: ClassVar[Declared] = {"edges_": places("m", 2, below="n_labels_")}
 
-    def __init__(
-        self,
-        parents: Any = None,
-        *,
-        sep: str = "/",
-        hidden_layer_sizes: Sequence[int] = (500, 500),
-        activation: str = "relu",
-        dropout: float = 0.7,
-        solver: str | Callable[..., Any] = "adam",
-        learning_rate_init: float = 1e-3,
-        alpha: float | str = "auto",
-        batch_size: int | str = "auto",
-        max_iter: int = 100,
-        early_stopping: bool = False,
-        validation_fraction: float = 0.1,
-        n_iter_no_change: int = 10,
-        warm_start: bool = False,
-        callback: Callable[[dict[str, Any]], Any] | None = None,
-        device: str = "auto",
-        random_state: Any = None,
-    ):
-        self.parents = parents
-        self.sep = sep
-        self.hidden_layer_sizes = hidden_layer_sizes
-        self.activation = activation
-        self.dropout = dropout
-        self.solver = solver
-        self.learning_rate_init = learning_rate_init
-        self.alpha = alpha
-        self.batch_size = batch_size
-        self.max_iter = max_iter
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.warm_start = warm_start
-        self.callback = callback
-        self.device = device
-        self.random_state = random_state
+    parents: Any = None
+    _: KW_ONLY
+    sep: str = "/"
+    hidden_layer_sizes: Sequence[int] = (500, 500)
+    activation: str = "relu"
+    dropout: float = 0.7
 
     @property
     def hierarchy_(self) -> Hierarchy:

@@ -21,7 +21,8 @@ def pairwise_exponential_loss(
 ) -> Tensor:
     r"""The error of BP-MLL: every label of an instance should score above every other label.
 
-    With the labels Y of an instance, the other labels D, and its scores c,
+    It is equation 3 of the paper of :class:`~plurilabel.BPMLL`. With the labels Y of an instance,
+    the other labels D, and its scores c,
 
     .. math:: E = \frac{1}{|Y| |D|} \sum_{k \in Y} \sum_{l \in D} \exp(-(c_k - c_l))
                 = \frac{1}{|Y|} \sum_{k \in Y} e^{-c_k} \cdot
@@ -54,11 +55,6 @@ def pairwise_exponential_loss(
     -------
     tensor
         A scalar, or of shape (n,) with ``reduction="none"``.
-
-    References
-    ----------
-    M.-L. Zhang, Z.-H. Zhou. Multilabel neural networks with applications to functional genomics
-    and text categorization. IEEE TKDE 18(10), 2006; equation 3.
 
     Examples
     --------

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from itertools import pairwise
-from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,7 +20,7 @@ from plurilabel._core.base import (
     default_feature_names,
 )
 from plurilabel._core.blocks import csr_of_rows, dense, row_blocks
-from plurilabel._core.compat import Interval, StrOptions
+from plurilabel._core.compat import AtLeastOne, AtLeastTwo, Fraction, Share
 from plurilabel._core.explanation.contributions import SCORE, Given, Parts
 from plurilabel._core.fitted import Declared, labels, numbers, parameter
 from plurilabel._core.words import listed
@@ -53,6 +52,7 @@ class LabelRule:
 BLOCK = 2**24  # instances times rules that are looked at together
 
 
+@dataclass(eq=False, repr=False)
 class MMAC(ScoringClassifier):
     """Multi-class, multi-label associative classification: a ranked list of rules.
 
@@ -90,7 +90,6 @@ class MMAC(ScoringClassifier):
         Number of times that rules were learned.
     frequencies_ : ndarray of shape (q,)
         Frequencies of the labels.
-    label_names_ : ndarray of shape (q,)
 
     Notes
     -----
@@ -130,16 +129,6 @@ class MMAC(ScoringClassifier):
     """
 
     _X_form: ClassVar[dict[str, Any]] = {"dtype": np.float64}
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "min_support": [
-            Interval(Real, 0, 1, closed="neither"),
-            Interval(Integral, 1, None, closed="left"),
-        ],
-        "min_confidence": [Interval(Real, 0, 1, closed="both")],
-        "max_length": [Interval(Integral, 1, None, closed="left")],
-        "max_bins": [Interval(Integral, 2, None, closed="left")],
-        "voting": [StrOptions({"first", "all"})],
-    }
     _fitted: ClassVar[Declared] = {
         "voting_": parameter(),
         "frequencies_": numbers("n_labels_"),
@@ -150,20 +139,12 @@ class MMAC(ScoringClassifier):
         "_confidences": numbers("r", "n_labels_"),
     }
 
-    def __init__(
-        self,
-        *,
-        min_support: float = 0.02,
-        min_confidence: float = 0.5,
-        max_length: int = 2,
-        max_bins: int = 4,
-        voting: str = "first",
-    ):
-        self.min_support = min_support
-        self.min_confidence = min_confidence
-        self.max_length = max_length
-        self.max_bins = max_bins
-        self.voting = voting
+    _: KW_ONLY
+    min_support: Fraction | AtLeastOne = 0.02
+    min_confidence: Share = 0.5
+    max_length: AtLeastOne = 2
+    max_bins: AtLeastTwo = 4
+    voting: Literal["first", "all"] = "first"
 
     def _fit(self, X: Any, Y: LabelMatrix) -> None:
         Y = dense(Y)

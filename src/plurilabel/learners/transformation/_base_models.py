@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy, deepcopy
 from functools import cache
 from itertools import repeat
-from numbers import Integral
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -36,11 +35,8 @@ from plurilabel._core.unknown import UnknownLabels, cell_weights
 
 # parameters of the base estimator's ``fit`` other than X and y
 Params: TypeAlias = Mapping[str, Any]
-# parameter constraints of learners with one model, and with many
-ONE_MODEL: dict[str, list[Any]] = {
-    "estimator": [HasMethods(["fit", "predict_proba"]), HasMethods(["fit", "decision_function"])]
-}
-MANY_MODELS = {**ONE_MODEL, "n_jobs": [None, Integral], "verbose": ["verbose"]}
+# parameter constraints of a base estimator
+ONE_MODEL = [HasMethods(["fit", "predict_proba"]), HasMethods(["fit", "decision_function"])]
 # scikit-learn's classifiers with coefficients of shape (classes, d)
 LINEAR = (LogisticRegression, LinearSVC, Perceptron, RidgeClassifier, SGDClassifier)
 ENTRIES = 2**23  # coefficients of linear models that are stacked at once: 64 MB

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.metaestimators import available_if
 
 from plurilabel._core.base import LabelMatrix
-from plurilabel._core.compat import StrOptions
 from plurilabel._core.explanation.contributions import Given, Parts
 from plurilabel._core.fitted import Declared, parameter, values
 from plurilabel._core.soft import needs_copies
@@ -18,6 +18,7 @@ from plurilabel.learners.transformation._transformation_classifier import Transf
 from plurilabel.thresholds import never_empty
 
 
+@dataclass(eq=False, repr=False)
 class BinaryRelevance(TransformationClassifier):
     """One binary model for each label, independent of each other.
 
@@ -46,7 +47,6 @@ class BinaryRelevance(TransformationClassifier):
     estimators_ : list of q fitted clones of ``estimator``
         Labels may share one (see the notes). A label that all or no training instances have gets
         a ``DummyClassifier``, and its probability is 1 or 0.
-    label_names_ : ndarray of shape (q,)
 
     See Also
     --------
@@ -87,27 +87,14 @@ class BinaryRelevance(TransformationClassifier):
     """
 
     _learns_from_known = True
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **base.MANY_MODELS,
-        "nonempty": ["boolean"],
-        "label_weight": [StrOptions({"balanced"}), None],
-    }
     _fitted: ClassVar[Declared] = {"estimators_": values("n_labels_"), "nonempty_": parameter()}
 
-    def __init__(
-        self,
-        estimator: Any,
-        *,
-        nonempty: bool = False,
-        label_weight: str | None = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ):
-        self.estimator = estimator
-        self.nonempty = nonempty
-        self.label_weight = label_weight
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    estimator: Any
+    _: KW_ONLY
+    nonempty: bool = False
+    label_weight: Literal["balanced"] | None = None
+    n_jobs: int | None = None
+    verbose: int = 0
 
     def _fit(self, X: Any, Y: LabelMatrix, **params: Any) -> None:
         self.nonempty_ = self.nonempty

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from numbers import Integral
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +16,7 @@ from sklearn.utils import check_random_state
 
 from plurilabel._core.base import CUTS, LabelMatrix
 from plurilabel._core.blocks import row_blocks
-from plurilabel._core.compat import Interval, StrOptions, rows_of_params
+from plurilabel._core.compat import AtLeastOne, StrOptions, rows_of_params
 from plurilabel._core.explanation.contributions import Given, Parts, side_by_side
 from plurilabel._core.fitted import Declared, numbers, one_of, parameter, places, values
 from plurilabel._core.unknown import UnknownLabels
@@ -32,6 +33,7 @@ METHODS = {"predict", "predict_proba", "predict_log_proba", "decision_function"}
 CHAIN: dict[str, Any] = {"chain_method": [StrOptions(METHODS), list, tuple], "cv": ["cv_object"]}
 
 
+@dataclass(eq=False, repr=False)
 class ClassifierChain(TransformationClassifier):
     """Binary models in a chain: each sees X and the labels before its own.
 
@@ -81,7 +83,6 @@ class ClassifierChain(TransformationClassifier):
     order_ : ndarray of shape (q,)
     chain_method_, inference_ : str
         The ``chain_method`` that was used, and the ``inference`` of ``fit``.
-    label_names_ : ndarray of shape (q,)
 
     See Also
     --------
@@ -130,14 +131,8 @@ class ClassifierChain(TransformationClassifier):
 
     _learns_from_known = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **base.MANY_MODELS,
         **CHAIN,
         "order": [None, StrOptions({"random"}), "array-like"],
-        "inference": [StrOptions({"greedy", "exact", "beam", "monte-carlo"})],
-        "decision": [StrOptions({"joint", "marginal"})],
-        "beam_width": [Interval(Integral, 1, None, closed="left")],
-        "n_samples": [Interval(Integral, 1, None, closed="left")],
-        "random_state": ["random_state"],
     }
     _fitted: ClassVar[Declared] = {
         "order_": places("n_labels_", below="n_labels_"),
@@ -149,32 +144,18 @@ class ClassifierChain(TransformationClassifier):
         "uniforms_": numbers(None, "n_labels_", optional=True),
     }
 
-    def __init__(
-        self,
-        estimator: Any,
-        *,
-        order: Any = None,
-        cv: Any = None,
-        chain_method: Any = "predict",
-        inference: str = "greedy",
-        decision: str = "joint",
-        beam_width: int = 15,
-        n_samples: int = 100,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ):
-        self.estimator = estimator
-        self.order = order
-        self.cv = cv
-        self.chain_method = chain_method
-        self.inference = inference
-        self.decision = decision
-        self.beam_width = beam_width
-        self.n_samples = n_samples
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    estimator: Any
+    _: KW_ONLY
+    order: Any = None
+    cv: Any = None
+    chain_method: Any = "predict"
+    inference: Literal["greedy", "exact", "beam", "monte-carlo"] = "greedy"
+    decision: Literal["joint", "marginal"] = "joint"
+    beam_width: AtLeastOne = 15
+    n_samples: AtLeastOne = 100
+    random_state: Any = None
+    n_jobs: int | None = None
+    verbose: int = 0
 
     def _fit(self, X: Any, Y: LabelMatrix, groups: Any = None, **params: Any) -> None:
         q = Y.shape[1]

@@ -3,31 +3,23 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from numbers import Integral, Real
-from typing import Any, ClassVar
+from dataclasses import KW_ONLY, dataclass
+from numbers import Real
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from plurilabel._core.base import LabelMatrix
-from plurilabel._core.compat import Interval, StrOptions, rows_of_params
+from plurilabel._core.compat import Interval, rows_of_params
 from plurilabel._core.explanation.contributions import Given, Parts, added, common_scale, scattered
 from plurilabel._core.fitted import Declared, parameter, values
-from plurilabel.learners.transformation._base_models import MANY_MODELS, draw_seeds, in_parallel
+from plurilabel.learners.transformation._base_models import draw_seeds, in_parallel
 from plurilabel.learners.transformation._transformation_classifier import TransformationClassifier
 
 # the scale of explanations where members explain something other than the scores they vote with
 MEAN_OF_MEMBERS = "the mean over the models of what each weighs"
-# parameters that all ensembles share
-ENSEMBLE: dict[str, list[Any]] = {
-    **MANY_MODELS,
-    "n_estimators": [Interval(Integral, 1, None, closed="left")],
-    "max_samples": [Interval(Real, 0, 1, closed="right")],
-    "bootstrap": ["boolean"],
-    "voting": [StrOptions({"soft", "hard"})],
-    "random_state": ["random_state"],
-}
 
 
 class VotingClassifier(TransformationClassifier):
@@ -64,19 +56,27 @@ class VotingClassifier(TransformationClassifier):
         return added(placed, tuple(scales))
 
 
+@dataclass(eq=False, repr=False)
 class EnsembleClassifier(VotingClassifier):
     """Base class of means over learners that are each trained on a sample of the instances.
 
     Hook: ``_member(seed)`` returns an unfitted learner.
     """
 
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "max_samples": [Interval(Real, 0, 1, closed="right")]
+    }
     _fitted: ClassVar[Declared] = {"estimators_": values("n_models")}
 
-    n_estimators: int
-    max_samples: float
-    bootstrap: bool
-    random_state: Any
-    verbose: int
+    estimator: Any
+    _: KW_ONLY
+    n_estimators: int = 10
+    max_samples: float = 0.67
+    bootstrap: bool = False
+    voting: Literal["hard", "soft"] = "soft"
+    random_state: Any = None
+    n_jobs: int | None = None
+    verbose: int = 0
 
     @abstractmethod
     def _member(self, seed: int) -> TransformationClassifier: ...

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 from plurilabel.learners.transformation._base_models import seeded
 from plurilabel.learners.transformation._chain import CHAIN, ClassifierChain
-from plurilabel.learners.transformation._ensemble import ENSEMBLE, EnsembleClassifier
+from plurilabel.learners.transformation._ensemble import EnsembleClassifier
 
 
+@dataclass(eq=False, repr=False)
 class EnsembleOfChains(EnsembleClassifier):
     """Classifier chains in random orders, each trained on a sample of the instances.
 
@@ -29,15 +31,12 @@ class EnsembleOfChains(EnsembleClassifier):
         As in :class:`ClassifierChain`, with its defaults.
     random_state : int, RandomState instance or None, default=None
         For orders, samples, and every ``random_state`` of the base estimator.
-    n_jobs : int, default=None
-        Number of chains to train in parallel, in threads. The result does not depend on it.
-    verbose : int, default=0
-        Verbosity of joblib.
+    n_jobs, verbose :
+        As in :class:`BinaryRelevance`, for chains.
 
     Attributes
     ----------
     estimators_ : list of ClassifierChain
-    label_names_ : ndarray of shape (q,)
 
     Notes
     -----
@@ -67,32 +66,11 @@ class EnsembleOfChains(EnsembleClassifier):
     """
 
     _learns_from_known = True
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {**ENSEMBLE, **CHAIN}
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = CHAIN
 
-    def __init__(
-        self,
-        estimator: Any,
-        *,
-        n_estimators: int = 10,
-        max_samples: float = 0.67,
-        bootstrap: bool = False,
-        voting: str = "soft",
-        cv: Any = None,
-        chain_method: Any = "predict",
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ):
-        self.estimator = estimator
-        self.n_estimators = n_estimators
-        self.max_samples = max_samples
-        self.bootstrap = bootstrap
-        self.voting = voting
-        self.cv = cv
-        self.chain_method = chain_method
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    _: KW_ONLY
+    cv: Any = None
+    chain_method: Any = "predict"
 
     def _member(self, seed: int) -> ClassifierChain:
         given = {"cv": self.cv, "chain_method": self.chain_method}

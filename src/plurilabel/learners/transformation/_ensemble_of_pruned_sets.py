@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from dataclasses import KW_ONLY, dataclass
+from typing import Literal
 
+from plurilabel._core.compat import Natural
 from plurilabel.learners.transformation._base_models import seeded
-from plurilabel.learners.transformation._ensemble import ENSEMBLE, EnsembleClassifier
-from plurilabel.learners.transformation._pruned_sets import PRUNING, PrunedSets
+from plurilabel.learners.transformation._ensemble import EnsembleClassifier
+from plurilabel.learners.transformation._pruned_sets import PrunedSets
 
 
+@dataclass(eq=False, repr=False)
 class EnsembleOfPrunedSets(EnsembleClassifier):
     """Pruned sets, each trained on a sample of the instances; their votes can form new label sets.
+
+    The paper is that of :class:`PrunedSets`.
 
     Parameters
     ----------
@@ -31,12 +36,6 @@ class EnsembleOfPrunedSets(EnsembleClassifier):
     Attributes
     ----------
     estimators_ : list of PrunedSets
-    label_names_ : ndarray of shape (q,)
-
-    References
-    ----------
-    J. Read, B. Pfahringer, G. Holmes. Multi-label classification using ensembles of pruned sets.
-    ICDM 2008.
 
     Examples
     --------
@@ -50,35 +49,14 @@ class EnsembleOfPrunedSets(EnsembleClassifier):
     0.97
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {**ENSEMBLE, **PRUNING}
-
-    def __init__(
-        self,
-        estimator: Any,
-        *,
-        n_estimators: int = 10,
-        pruning_threshold: int = 1,
-        reintroduce: str | None = "a",
-        limit: int = 2,
-        max_samples: float = 0.63,
-        bootstrap: bool = False,
-        voting: str = "hard",
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ):
-        self.estimator = estimator
-        self.n_estimators = n_estimators
-        self.pruning_threshold = pruning_threshold
-        self.reintroduce = reintroduce
-        self.limit = limit
-        self.max_samples = max_samples
-        self.bootstrap = bootstrap
-        self.voting = voting
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    _: KW_ONLY
+    pruning_threshold: Natural = 1
+    reintroduce: Literal["a", "b"] | None = "a"
+    limit: Natural = 2
+    max_samples: float = 0.63
+    voting: Literal["hard", "soft"] = "hard"
 
     def _member(self, seed: int) -> PrunedSets:
-        pruning = {name: getattr(self, name) for name in PRUNING}
+        names = ("pruning_threshold", "reintroduce", "limit")
+        pruning = {name: getattr(self, name) for name in names}
         return seeded(PrunedSets(self.estimator, **pruning), seed)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
-from numbers import Integral
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from plurilabel._core.base import LabelMatrix, MultiLabelClassifier
-from plurilabel._core.compat import Interval, StrOptions, rows_of_params
+from plurilabel._core.compat import AtLeastTwo, rows_of_params
 from plurilabel._core.explanation.contributions import Given, Parts, constant_parts, side_by_side
 from plurilabel._core.explanation.models import learner_parts
 from plurilabel._core.fitted import Declared, count, lists_of_places, values
@@ -23,6 +23,7 @@ from plurilabel.learners.transformation._transformation_classifier import Transf
 from plurilabel.metrics import label_scores
 
 
+@dataclass(eq=False, repr=False)
 class HOMER(TransformationClassifier):
     """A tree of labels: each node learns which of its children contain labels of the instance.
 
@@ -43,10 +44,8 @@ class HOMER(TransformationClassifier):
         How to divide labels: by :func:`partition_labels`, or at random.
     random_state : int, RandomState instance or None, default=None
         For the clustering.
-    n_jobs : int, default=None
-        Number of nodes to train in parallel, in threads. The result does not depend on it.
-    verbose : int, default=0
-        Verbosity of joblib.
+    n_jobs, verbose :
+        As in :class:`BinaryRelevance`, for nodes.
 
     Attributes
     ----------
@@ -59,7 +58,6 @@ class HOMER(TransformationClassifier):
         instance has.
     n_samples_fit_ : int
         Number of training instances, or their total weight.
-    label_names_ : ndarray of shape (q,)
 
     Notes
     -----
@@ -89,12 +87,6 @@ class HOMER(TransformationClassifier):
     0.8
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **base.MANY_MODELS,
-        "branching_factor": [Interval(Integral, 2, None, closed="left")],
-        "clustering": [StrOptions({"co-occurrence", "random"})],
-        "random_state": ["random_state"],
-    }
     _fitted: ClassVar[Declared] = {
         "node_labels_": lists_of_places("n_nodes", below="n_labels_"),
         "node_children_": values("n_nodes"),
@@ -102,22 +94,13 @@ class HOMER(TransformationClassifier):
         "n_samples_fit_": count(),
     }
 
-    def __init__(
-        self,
-        estimator: Any,
-        *,
-        branching_factor: int = 3,
-        clustering: str = "co-occurrence",
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ):
-        self.estimator = estimator
-        self.branching_factor = branching_factor
-        self.clustering = clustering
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    estimator: Any
+    _: KW_ONLY
+    branching_factor: AtLeastTwo = 3
+    clustering: Literal["co-occurrence", "random"] = "co-occurrence"
+    random_state: Any = None
+    n_jobs: int | None = None
+    verbose: int = 0
 
     def _fit(self, X: Any, Y: LabelMatrix, **params: Any) -> None:
         self.n_samples_fit_ = base.counted_instances(X, params)
@@ -198,7 +181,8 @@ class HOMER(TransformationClassifier):
             parts = constant_parts(scores)
             if learner is not None:
                 ask = partial(self._node_scores, node)
-                parts = learner_parts(learner, x, given, scores, ask, range(len(children)))
+                method, every = self._score_method(), range(len(children))
+                parts = learner_parts(learner, x, method, given, scores, ask, every)
             for at, child in enumerate(children):
                 lower = scores[at] < lowest
                 here = (scores[at], parts.columns([at])) if lower else (lowest, deciding)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import warnings
 from contextlib import nullcontext
-from typing import Any, ClassVar
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,10 +14,10 @@ from sklearn.base import clone
 
 from plurilabel._core.base import LabelMatrix
 from plurilabel._core.blocks import dense
-from plurilabel._core.compat import StrOptions
 from plurilabel._core.explanation.contributions import (
     LOG_ODDS,
     OCCLUSION,
+    OCCLUSION_LOG_ODDS,
     SCORE,
     Given,
     Parts,
@@ -34,6 +35,7 @@ AGAINST = "the score of the best label set with the label, less that of the best
 TIED = float(np.finfo(np.float64).tiny)
 
 
+@dataclass(eq=False, repr=False)
 class LabelPowerset(TransformationClassifier):
     """One multi-class model whose classes are the label sets seen in training.
 
@@ -54,7 +56,6 @@ class LabelPowerset(TransformationClassifier):
         None if there is only one class.
     n_samples_fit_ : int
         Number of training instances, or their total weight.
-    label_names_ : ndarray of shape (q,)
 
     Notes
     -----
@@ -92,19 +93,15 @@ class LabelPowerset(TransformationClassifier):
     [[0, 1], [1, 0], [1, 1]]
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **base.ONE_MODEL,
-        "decision": [StrOptions({"joint", "marginal"})],
-    }
     _fitted: ClassVar[Declared] = {
         "sets_": labels("n_sets", "n_labels_"),
         "n_samples_fit_": count(),
         "decision_": parameter(),
     }
 
-    def __init__(self, estimator: Any, *, decision: str = "joint"):
-        self.estimator = estimator
-        self.decision = decision
+    estimator: Any
+    _: KW_ONLY
+    decision: Literal["joint", "marginal"] = "joint"
 
     def _fit(self, X: Any, Y: LabelMatrix, **params: Any) -> None:
         self.n_samples_fit_ = base.counted_instances(X, params)
@@ -161,7 +158,7 @@ class LabelPowerset(TransformationClassifier):
             return constant_parts(scores)
         found = class_parts(self.estimator_, x, method, given)
         scale = found.scales[0]
-        if scale == OCCLUSION:
+        if scale in (OCCLUSION, OCCLUSION_LOG_ODDS):
             return super()._parts(x, given)
         probable = method == "predict_proba"
         if len(found.base) == 1:  # the score of the second of two sets

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,7 +12,7 @@ from scipy import sparse
 
 from plurilabel._core.base import CUTS, LabelMatrix
 from plurilabel._core.blocks import row_blocks
-from plurilabel._core.compat import StrOptions, rows_of_params
+from plurilabel._core.compat import rows_of_params
 from plurilabel._core.explanation.contributions import SCORE, Given, Parts, added, constant_parts
 from plurilabel._core.fitted import Declared, parameter, places, values
 from plurilabel._core.limits import check_size
@@ -23,6 +24,7 @@ SOFT_VOTES = "the votes, if each model divided its own by its probabilities"
 SUM_OF_MARGINS = "the margins of all models about the label"
 
 
+@dataclass(eq=False, repr=False)
 class CalibratedLabelRanking(TransformationClassifier):
     """A model for each pair of labels votes for one of them; a virtual label makes the cut.
 
@@ -41,10 +43,8 @@ class CalibratedLabelRanking(TransformationClassifier):
     quick : bool, default=True
         Whether ``predict`` with hard votes evaluates only the pairs that can still change the
         prediction; see the notes.
-    n_jobs : int, default=None
-        Number of threads that train and evaluate models. The result does not depend on it.
-    verbose : int, default=0
-        Verbosity of joblib.
+    n_jobs, verbose :
+        As in :class:`BinaryRelevance`, for models.
 
     Attributes
     ----------
@@ -57,7 +57,6 @@ class CalibratedLabelRanking(TransformationClassifier):
         The models of each label against the virtual one.
     voting_ : str
         The ``voting`` of ``fit``.
-    label_names_ : ndarray of shape (q,)
 
     Notes
     -----
@@ -102,9 +101,6 @@ class CalibratedLabelRanking(TransformationClassifier):
     array([18, 18])
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **base.MANY_MODELS, "voting": [StrOptions({"hard", "soft"})], "quick": ["boolean"],
-    }  # fmt: skip
     _fitted: ClassVar[Declared] = {
         "relevance_estimators_": values("n_labels_"),
         "pairs_": places("n_pairs", 2, below="n_labels_"),
@@ -113,20 +109,12 @@ class CalibratedLabelRanking(TransformationClassifier):
         "quick_": parameter(),
     }
 
-    def __init__(
-        self,
-        estimator: Any,
-        *,
-        voting: str = "hard",
-        quick: bool = True,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ):
-        self.estimator = estimator
-        self.voting = voting
-        self.quick = quick
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    estimator: Any
+    _: KW_ONLY
+    voting: Literal["hard", "soft"] = "hard"
+    quick: bool = True
+    n_jobs: int | None = None
+    verbose: int = 0
 
     def votes(self, X: ArrayLike) -> NDArray[np.float64]:
         """Votes of each label and, last, of the virtual label, shape (n, q + 1)."""

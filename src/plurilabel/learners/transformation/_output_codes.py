@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from numbers import Integral
-from typing import Any, ClassVar
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 
 from plurilabel._core.base import CUTS, LabelMatrix, check_labels
 from plurilabel._core.blocks import dense, row_blocks
-from plurilabel._core.compat import Interval, StrOptions, rows_of_params
+from plurilabel._core.compat import AtLeastOne, AtLeastTwo, StrOptions, rows_of_params
 from plurilabel._core.explanation.contributions import SCORE, Given, Parts
 from plurilabel._core.fitted import Declared, count, labels, numbers, parameter, values
 from plurilabel.learners.transformation import _base_models as base
@@ -25,6 +25,7 @@ MOST_LABELS = 15  # for a search through all 2^q label sets
 OF_BITS = "what the models of the bits weigh, added up by the code"
 
 
+@dataclass(eq=False, repr=False)
 class OutputCodes(TransformationClassifier):
     """Learn a redundant code of the label set, and correct the errors in its bits.
 
@@ -51,10 +52,8 @@ class OutputCodes(TransformationClassifier):
         nearest code word in Hamming distance wins.
     random_state : int, RandomState instance or None, default=None
         For the code, the samples, and every ``random_state`` of the base estimator.
-    n_jobs : int, default=None
-        Number of bits to train in parallel, in threads. The result does not depend on it.
-    verbose : int, default=0
-        Verbosity of joblib.
+    n_jobs, verbose :
+        As in :class:`BinaryRelevance`, for bits.
 
     Attributes
     ----------
@@ -65,7 +64,6 @@ class OutputCodes(TransformationClassifier):
         Number of training instances, or their total weight.
     sets_ : csr_array of shape (c, q), or None
         The candidates; None if each label is decoded by itself.
-    label_names_ : ndarray of shape (q,)
 
     Notes
     -----
@@ -98,13 +96,7 @@ class OutputCodes(TransformationClassifier):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **base.MANY_MODELS,
         "code": [StrOptions({"random", "repetition"}), "array-like"],
-        "n_bits": [None, Interval(Integral, 1, None, closed="left")],
-        "weight": [Interval(Integral, 2, None, closed="left")],
-        "label_sets": [StrOptions({"seen", "all"})],
-        "decoding": [StrOptions({"soft", "hard"})],
-        "random_state": ["random_state"],
     }
     _fitted: ClassVar[Declared] = {
         "code_": numbers("n_labels_", "n_models"),
@@ -114,28 +106,16 @@ class OutputCodes(TransformationClassifier):
         "decoding_": parameter(),
     }
 
-    def __init__(
-        self,
-        estimator: Any,
-        *,
-        code: Any = "random",
-        n_bits: int | None = None,
-        weight: int = 3,
-        label_sets: str = "seen",
-        decoding: str = "soft",
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ):
-        self.estimator = estimator
-        self.code = code
-        self.n_bits = n_bits
-        self.weight = weight
-        self.label_sets = label_sets
-        self.decoding = decoding
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    estimator: Any
+    _: KW_ONLY
+    code: Any = "random"
+    n_bits: AtLeastOne | None = None
+    weight: AtLeastTwo = 3
+    label_sets: Literal["seen", "all"] = "seen"
+    decoding: Literal["soft", "hard"] = "soft"
+    random_state: Any = None
+    n_jobs: int | None = None
+    verbose: int = 0
 
     def _fit(self, X: Any, Y: LabelMatrix, **params: Any) -> None:
         n, q = Y.shape

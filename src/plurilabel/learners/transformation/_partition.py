@@ -24,7 +24,8 @@ def partition_labels(
 ) -> list[NDArray[np.intp]]:
     """Divide the labels into parts of even size, keeping labels that occur together.
 
-    This is balanced k-means on the columns of Y: each label is assigned to the nearest centre
+    This is balanced k-means on the columns of Y (figure 2 of the paper of
+    :class:`~plurilabel.HOMER`): each label is assigned to the nearest centre
     whose part has room. A part holds at most q / n_clusters labels, rounded up; a label that is
     nearer to the centre of a full part than one of its labels displaces it.
 
@@ -47,12 +48,6 @@ def partition_labels(
     Notes
     -----
     A round costs two products of Y with a matrix of n_clusters columns; Y stays sparse.
-
-    References
-    ----------
-    G. Tsoumakas, I. Katakis, I. Vlahavas. Effective and efficient multilabel classification in
-    domains with large number of labels. ECML PKDD 2008 workshop on mining multidimensional data,
-    figure 2.
 
     Examples
     --------

@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-from numbers import Integral
-from typing import Any, ClassVar
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from plurilabel._core.base import LabelMatrix
-from plurilabel._core.compat import Interval, StrOptions, rows_of_params
+from plurilabel._core.compat import Natural, rows_of_params
 from plurilabel.learners.transformation._base_models import counted_instances
 from plurilabel.learners.transformation._label_powerset import LabelPowerset, distinct_sets
 
-PRUNING: dict[str, list[Any]] = {
-    "pruning_threshold": [Interval(Integral, 0, None, closed="left")],
-    "reintroduce": [StrOptions({"a", "b"}), None],
-    "limit": [Interval(Integral, 0, None, closed="left")],
-}
-"""Parameters that pruned sets and their ensembles share."""
 
-
+@dataclass(eq=False, repr=False)
 class PrunedSets(LabelPowerset):
     """A label powerset without rare label sets.
 
@@ -76,24 +70,10 @@ class PrunedSets(LabelPowerset):
     array([[0.5, 0.5]])
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **LabelPowerset._parameter_constraints,
-        **PRUNING,
-    }
-
-    def __init__(
-        self,
-        estimator: Any,
-        *,
-        pruning_threshold: int = 1,
-        reintroduce: str | None = "a",
-        limit: int = 2,
-        decision: str = "joint",
-    ):
-        super().__init__(estimator, decision=decision)
-        self.pruning_threshold = pruning_threshold
-        self.reintroduce = reintroduce
-        self.limit = limit
+    _: KW_ONLY
+    pruning_threshold: Natural = 1
+    reintroduce: Literal["a", "b"] | None = "a"
+    limit: Natural = 2
 
     def _fit(self, X: Any, Y: LabelMatrix, **params: Any) -> None:
         self.n_samples_fit_ = counted_instances(X, params)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from itertools import combinations
 from math import comb
-from numbers import Integral
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ from sklearn.utils import check_random_state
 
 from plurilabel._core.base import LabelMatrix
 from plurilabel._core.blocks import dense
-from plurilabel._core.compat import Interval, StrOptions
+from plurilabel._core.compat import AtLeastOne, Natural
 from plurilabel._core.explanation.contributions import Given, Parts
 from plurilabel._core.fitted import Declared, lists_of_places, values
 from plurilabel._core.limits import check_size
@@ -24,6 +24,7 @@ from plurilabel.learners.transformation._partition import partition_labels
 from plurilabel.learners.transformation._pruned_sets import PrunedSets
 
 
+@dataclass(eq=False, repr=False)
 class RAkEL(VotingClassifier):
     """Random k-labelsets: many small label powersets vote.
 
@@ -52,17 +53,14 @@ class RAkEL(VotingClassifier):
         Prune sets of the k labels seen at most this often, as :class:`PrunedSets` does.
     random_state : int, RandomState instance or None, default=None
         For the labelsets and every ``random_state`` of the base estimator.
-    n_jobs : int, default=None
-        Number of models to train in parallel, in threads. The result does not depend on it.
-    verbose : int, default=0
-        Verbosity of joblib.
+    n_jobs, verbose :
+        As in :class:`BinaryRelevance`, for models.
 
     Attributes
     ----------
     labelsets_ : list of ndarray
         The labels of each model.
     estimators_ : list of PrunedSets
-    label_names_ : ndarray of shape (q,)
 
     Notes
     -----
@@ -94,45 +92,22 @@ class RAkEL(VotingClassifier):
     0.9
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **base.MANY_MODELS,
-        "labelset_size": [Interval(Integral, 1, None, closed="left")],
-        "n_estimators": [None, Interval(Integral, 1, None, closed="left")],
-        "overlapping": ["boolean"],
-        "label_sets": [StrOptions({"random", "co-occurrence"})],
-        "voting": [StrOptions({"hard", "soft"})],
-        "pruning_threshold": [Interval(Integral, 0, None, closed="left")],
-        "random_state": ["random_state"],
-    }
     _fitted: ClassVar[Declared] = {
         "estimators_": values("n_models"),
         "labelsets_": lists_of_places("n_models", below="n_labels_"),
     }
 
-    def __init__(
-        self,
-        estimator: Any,
-        *,
-        labelset_size: int = 3,
-        n_estimators: int | None = None,
-        overlapping: bool = True,
-        label_sets: str = "random",
-        voting: str = "hard",
-        pruning_threshold: int = 0,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ):
-        self.estimator = estimator
-        self.labelset_size = labelset_size
-        self.n_estimators = n_estimators
-        self.overlapping = overlapping
-        self.label_sets = label_sets
-        self.voting = voting
-        self.pruning_threshold = pruning_threshold
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    estimator: Any
+    _: KW_ONLY
+    labelset_size: AtLeastOne = 3
+    n_estimators: AtLeastOne | None = None
+    overlapping: bool = True
+    label_sets: Literal["random", "co-occurrence"] = "random"
+    voting: Literal["hard", "soft"] = "hard"
+    pruning_threshold: Natural = 0
+    random_state: Any = None
+    n_jobs: int | None = None
+    verbose: int = 0
 
     def _fit(self, X: Any, Y: LabelMatrix, **params: Any) -> None:
         self.voting_ = self.voting

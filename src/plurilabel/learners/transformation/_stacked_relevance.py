@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from numbers import Real
-from typing import Any, ClassVar
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from plurilabel._core.base import CUTS, LabelMatrix
-from plurilabel._core.compat import Interval, StrOptions, rows_of_params
+from plurilabel._core.compat import NotNegative, rows_of_params
 from plurilabel._core.explanation.contributions import Given, Parts
 from plurilabel._core.fitted import Declared, one_of, parameter, values
 from plurilabel._core.limits import check_size
@@ -21,6 +21,7 @@ from plurilabel.learners.transformation._transformation_classifier import Transf
 from plurilabel.model_selection.shared import splits_by
 
 
+@dataclass(eq=False, repr=False)
 class StackedRelevance(TransformationClassifier):
     """Two layers of binary relevance: the second sees the first one's scores for all labels.
 
@@ -46,10 +47,8 @@ class StackedRelevance(TransformationClassifier):
         Folds whose held-out outputs train the second layer; an int gives folds with even label
         proportions. None uses the outputs of the first layer on its own training data, as in the
         paper.
-    n_jobs : int, default=None
-        Number of labels to train in parallel, in threads. The result does not depend on it.
-    verbose : int, default=0
-        Verbosity of joblib.
+    n_jobs, verbose :
+        As in :class:`BinaryRelevance`.
 
     Attributes
     ----------
@@ -57,7 +56,6 @@ class StackedRelevance(TransformationClassifier):
         The first and the second layer.
     stack_method_, passthrough_ : str, bool
         The parameters of ``fit``.
-    label_names_ : ndarray of shape (q,)
 
     Notes
     -----
@@ -94,12 +92,7 @@ class StackedRelevance(TransformationClassifier):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **base.MANY_MODELS,
-        "final_estimator": [None, *base.MANY_MODELS["estimator"]],
-        "passthrough": ["boolean"],
-        "stack_method": [StrOptions({"auto", "predict"})],
-        "drop_negatives": [None, StrOptions({"band", "confusion"})],
-        "drop_threshold": [Interval(Real, 0, None, closed="left")],
+        "final_estimator": [None, *base.ONE_MODEL],
         "cv": ["cv_object", None],
     }
     _fitted: ClassVar[Declared] = {
@@ -110,28 +103,16 @@ class StackedRelevance(TransformationClassifier):
         "passthrough_": parameter(),
     }
 
-    def __init__(
-        self,
-        estimator: Any,
-        *,
-        final_estimator: Any = None,
-        passthrough: bool = True,
-        stack_method: str = "auto",
-        drop_negatives: str | None = None,
-        drop_threshold: float = 0.25,
-        cv: Any = 5,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ):
-        self.estimator = estimator
-        self.final_estimator = final_estimator
-        self.passthrough = passthrough
-        self.stack_method = stack_method
-        self.drop_negatives = drop_negatives
-        self.drop_threshold = drop_threshold
-        self.cv = cv
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    estimator: Any
+    _: KW_ONLY
+    final_estimator: Any = None
+    passthrough: bool = True
+    stack_method: Literal["auto", "predict"] = "auto"
+    drop_negatives: Literal["band", "confusion"] | None = None
+    drop_threshold: NotNegative = 0.25
+    cv: Any = 5
+    n_jobs: int | None = None
+    verbose: int = 0
 
     def _fit(self, X: Any, Y: LabelMatrix, groups: Any = None, **params: Any) -> None:
         (n, q), d = Y.shape, X.shape[1]

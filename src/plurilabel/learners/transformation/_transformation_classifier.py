@@ -9,26 +9,27 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn import get_config
-from sklearn.base import MetaEstimatorMixin
 from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import has_fit_parameter
 
 from plurilabel._core.base import (
     CUTS,
+    AroundEstimator,
     LabelMatrix,
     ProbabilisticClassifier,
     ScoringClassifier,
-    validate_features,
+    fit_router,
 )
 from plurilabel._core.compat import check_sample_weight, rows_of_params, safe_indexing
-from plurilabel._core.fitted import Declared, flag, one_of
+from plurilabel._core.fitted import Declared, one_of
 from plurilabel._core.scores import score_method
 from plurilabel._core.soft import copied_rows, needs_copies
+from plurilabel.learners.transformation._base_models import ONE_MODEL
 from plurilabel.model_selection.shared import routed_splitter
 
 
-class TransformationClassifier(MetaEstimatorMixin, ProbabilisticClassifier, ScoringClassifier):
+class TransformationClassifier(AroundEstimator, ProbabilisticClassifier, ScoringClassifier):
     """Base class of learners that train a base estimator on one label, or label set, at a time.
 
     The learner has ``predict_proba``, with a cut at 0.5, if the base estimator has it. Otherwise
@@ -39,9 +40,8 @@ class TransformationClassifier(MetaEstimatorMixin, ProbabilisticClassifier, Scor
     estimator, and ``_predict(X)`` if the label sets are not the scores above the cut.
     """
 
-    _fitted: ClassVar[Declared] = {"base_method_": one_of(*CUTS), "allow_nan_": flag()}
-
-    estimator: Any
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"estimator": ONE_MODEL}
+    _fitted: ClassVar[Declared] = {"base_method_": one_of(*CUTS)}
 
     def fit(self, X: ArrayLike, y: ArrayLike, **params: Any) -> Self:
         """Learn from instances and their label sets.
@@ -115,12 +115,6 @@ class TransformationClassifier(MetaEstimatorMixin, ProbabilisticClassifier, Scor
 
     _score_method = _base_method
 
-    def _validate_X(self, X: Any, *, reset: bool) -> Any:
-        # C order, into which most base estimators would copy X anyway
-        allow_nan = get_tags(self.estimator).input_tags.allow_nan if reset else self.allow_nan_
-        finite = "allow-nan" if allow_nan else True
-        return validate_features(self, X, reset=reset, order="C", ensure_all_finite=finite)
-
     def _routed(self, X: Any, params: dict[str, Any]) -> dict[str, Any]:
         """Validate the parameters of the base estimator's ``fit`` other than X and y."""
         if get_config()["enable_metadata_routing"]:
@@ -149,23 +143,12 @@ class TransformationClassifier(MetaEstimatorMixin, ProbabilisticClassifier, Scor
 
     def get_metadata_routing(self) -> MetadataRouter:
         """Route metadata of ``fit`` to ``estimator.fit``, and groups to ``cv.split``."""
-        router = MetadataRouter(owner=type(self).__name__).add(
-            estimator=self.estimator,
-            method_mapping=MethodMapping().add(caller="fit", callee="fit"),
-        )
+        router = fit_router(self)
         if not self._has_splits():
             return router
         to_split = MethodMapping().add(caller="fit", callee="split")
         splitter = routed_splitter(getattr(self, "cv", None))
         return router.add(splitter=splitter, method_mapping=to_split)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        inner = get_tags(self.estimator)
-        tags.input_tags.sparse = inner.input_tags.sparse
-        tags.input_tags.allow_nan = inner.input_tags.allow_nan
-        tags.non_deterministic = inner.non_deterministic
-        return tags
 
 
 def _takes_weights(estimator: Any) -> bool:

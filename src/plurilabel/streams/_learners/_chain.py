@@ -34,10 +34,11 @@ class Chain(Relevance):
 
 
 class StreamClassifierChain(StreamBinaryRelevance):
-    """A chain of river's classifiers, each with a drift detector.
+    """A chain of river's classifiers (paper: Read et al., see :class:`StreamBinaryRelevance`).
 
-    The classifier of a label takes all previous labels as features, true ones for learning and
-    predicted ones for prediction. Labels are in the order of their first appearance.
+    Each has a drift detector. The classifier of a label takes all previous labels as features,
+    true ones for learning and predicted ones for prediction. Labels are in the order of their
+    first appearance.
 
     Parameters
     ----------
@@ -50,11 +51,6 @@ class StreamClassifierChain(StreamBinaryRelevance):
     See Also
     --------
     plurilabel.ClassifierChain : The batch learner.
-
-    References
-    ----------
-    J. Read, A. Bifet, G. Holmes, B. Pfahringer. Scalable and efficient multi-label classification
-    for evolving data streams. Machine Learning 88, 2012.
 
     Examples
     --------

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
-from numbers import Integral, Real
 from operator import attrgetter
-from typing import Any, ClassVar
+from typing import Any, Literal
 
 import numpy as np
 
-from plurilabel._core.compat import HasMethods, Interval, StrOptions
+from plurilabel._core.compat import (
+    AtLeastOne,
+    AtLeastTwo,
+    Fraction,
+    NotNegative,
+)
 from plurilabel._core.limits import check_size
 from plurilabel.streams._adwin import ADWIN
 from plurilabel.streams._learners._leaves import (
@@ -24,7 +28,6 @@ from plurilabel.streams._learners._leaves import (
     restore,
 )
 from plurilabel.streams._learners._mlsampknn import goodness
-from plurilabel.streams._learners._window_mlknn import METRICS
 from plurilabel.streams._river import Watch
 from plurilabel.streams._stream_classifier import UNKNOWN, Floats, Labels, StreamClassifier
 
@@ -178,6 +181,7 @@ class HoeffdingTree:
         return split
 
 
+@dataclass(eq=False, repr=False)
 class MLHoeffdingTree(StreamClassifier):
     """A Hoeffding tree with multi-label learners in its leaves.
 
@@ -248,46 +252,18 @@ class MLHoeffdingTree(StreamClassifier):
     {'low': False, 'odd': True}
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "leaf": [StrOptions({"mlknn", "pruned_sets"})],
-        "grace_period": [Interval(Integral, 1, None, closed="left")],
-        "delta": [Interval(Real, 0, 1, closed="neither")],
-        "tie": [Interval(Real, 0, None, closed="left")],
-        "max_leaf_nodes": [Interval(Integral, 1, None, closed="left")],
-        "leaf_size": [Interval(Integral, 2, None, closed="left")],
-        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
-        "metric": [StrOptions(METRICS)],
-        "min_count": [Interval(Integral, 1, None, closed="left")],
-        "max_sets": [Interval(Integral, 1, None, closed="left")],
-        "drift_detector": [None, HasMethods(["update", "clone"])],
-    }
-
-    def __init__(
-        self,
-        leaf: str = "pruned_sets",
-        *,
-        grace_period: int = 200,
-        delta: float = 1e-7,
-        tie: float = 0.05,
-        max_leaf_nodes: int = 64,
-        leaf_size: int = 500,
-        n_neighbors: int = 10,
-        metric: str = "euclidean",
-        min_count: int = 2,
-        max_sets: int = 50,
-        drift_detector: Any = None,
-    ):
-        self.leaf = leaf
-        self.grace_period = grace_period
-        self.delta = delta
-        self.tie = tie
-        self.max_leaf_nodes = max_leaf_nodes
-        self.leaf_size = leaf_size
-        self.n_neighbors = n_neighbors
-        self.metric = metric
-        self.min_count = min_count
-        self.max_sets = max_sets
-        self.drift_detector = drift_detector
+    leaf: Literal["mlknn", "pruned_sets"] = "pruned_sets"
+    _: KW_ONLY
+    grace_period: AtLeastOne = 200
+    delta: Fraction = 1e-7
+    tie: NotNegative = 0.05
+    max_leaf_nodes: AtLeastOne = 64
+    leaf_size: AtLeastTwo = 500
+    n_neighbors: int = 10
+    metric: Literal["euclidean", "cosine", "manhattan", "chebyshev"] = "euclidean"
+    min_count: AtLeastOne = 2
+    max_sets: AtLeastOne = 50
+    drift_detector: Any = None
 
     def _new_core(self) -> HoeffdingTree:
         if self.n_neighbors >= self.leaf_size:

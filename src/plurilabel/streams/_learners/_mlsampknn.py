@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from numbers import Integral, Real
-from typing import Any, ClassVar
+from dataclasses import KW_ONLY, dataclass
+from numbers import Integral
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from plurilabel._core.compat import Interval, StrOptions
+from plurilabel._core.compat import AtLeastTwo, Interval, NotNegative, Share
 from plurilabel._core.fitted import Declared, numbers, places
 from plurilabel.streams._learners._window import Before, Slots, Window
 from plurilabel.streams._stream_classifier import UNKNOWN, Floats, Labels, StreamClassifier
@@ -239,6 +240,7 @@ def goodness(
     return (f1 + ((predicted == true) | ~known).all(axis=1)) / 2
 
 
+@dataclass(eq=False, repr=False)
 class MLSAMPkNN(StreamClassifier):
     """Nearest neighbors with self-adjusting memory, punished for wrong votes.
 
@@ -302,29 +304,15 @@ class MLSAMPkNN(StreamClassifier):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_neighbors": [Interval(Integral, 1, None, closed="left"), "array-like"],
-        "window_size": [Interval(Integral, 2, None, closed="left")],
-        "min_window": [Interval(Integral, 2, None, closed="left")],
-        "penalty": [Interval(Real, 0, None, closed="left")],
-        "fading": [Interval(Real, 0, 1, closed="both")],
-        "metric": [StrOptions({"auto", "euclidean", "cosine"})],
     }
 
-    def __init__(
-        self,
-        n_neighbors: int | Sequence[int] = (1, 3, 5, 7),
-        *,
-        window_size: int = 1000,
-        min_window: int = 50,
-        penalty: float = 1.0,
-        fading: float = 0.99,
-        metric: str = "auto",
-    ):
-        self.n_neighbors = n_neighbors
-        self.window_size = window_size
-        self.min_window = min_window
-        self.penalty = penalty
-        self.fading = fading
-        self.metric = metric
+    n_neighbors: int | Sequence[int] = (1, 3, 5, 7)
+    _: KW_ONLY
+    window_size: AtLeastTwo = 1000
+    min_window: AtLeastTwo = 50
+    penalty: NotNegative = 1.0
+    fading: Share = 0.99
+    metric: Literal["auto", "euclidean", "cosine"] = "auto"
 
     def _new_core(self) -> SelfAdjusting:
         return SelfAdjusting(*self._settings(), members=1, rng=np.random.default_rng(0))

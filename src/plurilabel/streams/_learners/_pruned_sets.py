@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from numbers import Integral
-from typing import Any, ClassVar, TypeAlias
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from plurilabel._core.compat import Interval
+from plurilabel._core.compat import AtLeastOne
 from plurilabel.streams._learners._relevance import StreamBinaryRelevance
 from plurilabel.streams._river import Guarded, parts
 from plurilabel.streams._stream_classifier import UNKNOWN, Floats, Labels
@@ -73,6 +73,7 @@ class PrunedSets:
         return np.clip(scores, 0.0, 1.0)
 
 
+@dataclass(eq=False, repr=False)
 class StreamPrunedSets(StreamBinaryRelevance):
     """Pruned label sets around one of river's multi-class classifiers.
 
@@ -97,13 +98,9 @@ class StreamPrunedSets(StreamBinaryRelevance):
 
     Notes
     -----
-    The paper uses the frequent sets of the first 1,000 rows until there is a drift; here a set can
-    become a class at any time. Rows with an unknown label are skipped.
-
-    References
-    ----------
-    J. Read, A. Bifet, G. Holmes, B. Pfahringer. Scalable and efficient multi-label classification
-    for evolving data streams. Machine Learning 88, 2012.
+    The paper (Read et al., see :class:`StreamBinaryRelevance`) uses the frequent sets of the first
+    1,000 rows until there is a drift; here a set can become a class at any time. Rows with an
+    unknown label are skipped.
 
     Examples
     --------
@@ -117,23 +114,9 @@ class StreamPrunedSets(StreamBinaryRelevance):
     {'sea': True, 'beach': True, 'city': False}
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **StreamBinaryRelevance._parameter_constraints,
-        "min_count": [Interval(Integral, 1, None, closed="left")],
-        "max_sets": [Interval(Integral, 1, None, closed="left")],
-    }
-
-    def __init__(
-        self,
-        classifier: Any = None,
-        *,
-        drift_detector: Any = None,
-        min_count: int = 2,
-        max_sets: int = 200,
-    ):
-        super().__init__(classifier, drift_detector=drift_detector)
-        self.min_count = min_count
-        self.max_sets = max_sets
+    _: KW_ONLY
+    min_count: AtLeastOne = 2
+    max_sets: AtLeastOne = 200
 
     def _new_core(self) -> Any:
         chosen = parts(self.classifier, self.drift_detector, type(self).__name__, multiclass=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -33,6 +34,7 @@ class Relevance:
         return np.array([model.probabilities(x).get(True, 0.0) for model in self.models])
 
 
+@dataclass(eq=False, repr=False)
 class StreamBinaryRelevance(StreamClassifier):
     """Binary relevance around one of river's classifiers.
 
@@ -75,14 +77,13 @@ class StreamBinaryRelevance(StreamClassifier):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "classifier": [None, HasMethods(["learn_one", "predict_one", "clone"])],
-        "drift_detector": [None, HasMethods(["update", "clone"])],
     }
     _takes_dicts = True
     _models: ClassVar[type[Relevance]] = Relevance
 
-    def __init__(self, classifier: Any = None, *, drift_detector: Any = None):
-        self.classifier = classifier
-        self.drift_detector = drift_detector
+    classifier: Any = None
+    _: KW_ONLY
+    drift_detector: Any = None
 
     def _new_core(self) -> Core:
         chosen = parts(self.classifier, self.drift_detector, type(self).__name__, multiclass=False)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import deepcopy
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
 
-from plurilabel._core.compat import HasMethods, Interval
 from plurilabel._core.fitted import Declared, count, values
 from plurilabel.streams._adwin import ADWIN
 from plurilabel.streams._learners._mlsampknn import FEW, MLSAMPkNN, SelfAdjusting
@@ -49,6 +49,7 @@ class Watched(SelfAdjusting):
         self.tallies[:, m] = 0
 
 
+@dataclass(eq=False, repr=False)
 class NeighborSubspaceEnsemble(MLSAMPkNN):
     """Adaptive ensemble of self-adjusting nearest neighbors in random subspaces.
 
@@ -98,36 +99,14 @@ class NeighborSubspaceEnsemble(MLSAMPkNN):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **MLSAMPkNN._parameter_constraints,
-        "n_estimators": [Interval(Integral, 1, None, closed="left")],
-        "drift_detector": [None, HasMethods(["update", "clone"])],
         "random_state": [None, Integral],
     }
 
-    def __init__(
-        self,
-        n_estimators: int = 10,
-        *,
-        n_neighbors: int | Sequence[int] = (1, 3, 5, 7),
-        window_size: int = 1000,
-        min_window: int = 50,
-        penalty: float = 1.0,
-        fading: float = 0.99,
-        metric: str = "auto",
-        drift_detector: Any = None,
-        random_state: int | None = None,
-    ):
-        super().__init__(
-            n_neighbors,
-            window_size=window_size,
-            min_window=min_window,
-            penalty=penalty,
-            fading=fading,
-            metric=metric,
-        )
-        self.n_estimators = n_estimators
-        self.drift_detector = drift_detector
-        self.random_state = random_state
+    n_estimators: int = 10
+    _: KW_ONLY
+    n_neighbors: int | Sequence[int] = (1, 3, 5, 7)
+    drift_detector: Any = None
+    random_state: int | None = None
 
     def _new_core(self) -> Watched:
         detector = ADWIN() if self.drift_detector is None else self.drift_detector

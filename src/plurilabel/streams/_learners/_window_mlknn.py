@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from functools import cache
-from numbers import Integral, Real
-from typing import Any, ClassVar
+from numbers import Integral
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from plurilabel._core.compat import Interval, StrOptions
+from plurilabel._core.compat import AtLeastTwo
 from plurilabel._core.fitted import Declared, numbers
 from plurilabel.learners.shared import posterior, ratio
 from plurilabel.streams._learners._window import Before, NeighborWindow, Slots
@@ -19,9 +20,6 @@ from plurilabel.streams._stream_classifier import Floats, Labels, StreamClassifi
 @cache
 def _offsets(q: int, size: int) -> Slots:
     return size * np.arange(q)
-
-
-METRICS = {"euclidean", "cosine", "manhattan", "chebyshev"}
 
 
 class CountingWindow(NeighborWindow):
@@ -100,6 +98,7 @@ class CountingWindow(NeighborWindow):
         return yes / (yes + no)
 
 
+@dataclass(eq=False, repr=False)
 class WindowMLkNN(StreamClassifier):
     """ML-kNN on the last rows of a stream, updated exactly.
 
@@ -138,9 +137,6 @@ class WindowMLkNN(StreamClassifier):
 
     References
     ----------
-    M.-L. Zhang, Z.-H. Zhou. ML-kNN: a lazy learning approach to multi-label learning. Pattern
-    Recognition 40(7), 2007.
-
     C. C. Aggarwal. On biased reservoir sampling in the presence of stream evolution. VLDB 2006.
 
     Examples
@@ -156,30 +152,16 @@ class WindowMLkNN(StreamClassifier):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
-        "window_size": [Interval(Integral, 2, None, closed="left")],
-        "forgetting": [StrOptions({"sliding", "fading"})],
-        "smoothing": [Interval(Real, 0, None, closed="left")],
-        "metric": [StrOptions(METRICS)],
         "random_state": [None, Integral],
     }
 
-    def __init__(
-        self,
-        n_neighbors: int = 10,
-        *,
-        window_size: int = 1000,
-        forgetting: str = "sliding",
-        smoothing: float = 1.0,
-        metric: str = "euclidean",
-        random_state: int | None = None,
-    ):
-        self.n_neighbors = n_neighbors
-        self.window_size = window_size
-        self.forgetting = forgetting
-        self.smoothing = smoothing
-        self.metric = metric
-        self.random_state = random_state
+    n_neighbors: int = 10
+    _: KW_ONLY
+    window_size: AtLeastTwo = 1000
+    forgetting: Literal["sliding", "fading"] = "sliding"
+    smoothing: float = 1.0
+    metric: Literal["euclidean", "cosine", "manhattan", "chebyshev"] = "euclidean"
+    random_state: int | None = None
 
     def _new_core(self) -> CountingWindow:
         if self.n_neighbors >= self.window_size:
