@@ -60,6 +60,7 @@ def ratio_plot(rows: Sequence[Row], path: Path) -> bool:
     if not points:
         return False
     import matplotlib.pyplot as plt
+
     names = list(dict.fromkeys(point.what for point in points))
     peers = list(dict.fromkeys((p.kind == "limit", _short(p.peer)) for p in points))
     colours = {peer: COLOURS[i % len(COLOURS)] for i, (_, peer) in enumerate(sorted(peers))}
@@ -115,6 +116,7 @@ def growth_plot(rows: Sequence[Row], path: Path) -> bool:
     if not rows:
         return False
     import matplotlib.pyplot as plt
+
     families = list(dict.fromkeys(row["family"] for row in rows))
     axis_names = list(dict.fromkeys(row["axis"] for row in rows))
     with plt.rc_context(STYLE):
@@ -154,6 +156,7 @@ def share_plot(rows: Sequence[Row], path: Path) -> bool:
     if not rows:
         return False
     import matplotlib.pyplot as plt
+
     data = list(dict.fromkeys(row["data"] for row in rows))
     names = list(dict.fromkeys(row["what"] for row in rows))
     with plt.rc_context(STYLE):
