@@ -27,8 +27,9 @@ from sklearn.utils.validation import _check_method_params as rows_of_params
 from sklearn.utils.validation import _check_sample_weight
 
 __all__ = [
-    "BOOLEAN_METRICS", "AtLeastOne", "AtLeastTwo", "Fraction", "HasMethods", "Interval", "Natural",
-    "NotNegative", "Positive", "Share", "StrOptions", "all_constraints", "check_params",
+    "BOOLEAN_METRICS", "AtLeastOne", "AtLeastTwo", "Finite", "Fraction", "HasMethods", "Interval",
+    "Natural", "NotNegative", "Part", "Positive", "Share", "StrOptions", "all_constraints",
+    "check_params",
     "check_sample_weight", "class_numbers", "constraints_of", "fitted_gamma", "import_extra",
     "option_words", "rows_of_params", "safe_indexing", "validate_parameter_constraints",
     "versions",
@@ -40,7 +41,9 @@ AtLeastTwo: TypeAlias = Annotated[int, Interval(Integral, 2, None, closed="left"
 Natural: TypeAlias = Annotated[int, Interval(Integral, 0, None, closed="left")]
 Positive: TypeAlias = Annotated[float, Interval(Real, 0, None, closed="neither")]
 NotNegative: TypeAlias = Annotated[float, Interval(Real, 0, None, closed="left")]
+Finite: TypeAlias = Annotated[float, Interval(Real, None, None, closed="neither")]
 Fraction: TypeAlias = Annotated[float, Interval(Real, 0, 1, closed="neither")]
+Part: TypeAlias = Annotated[float, Interval(Real, 0, 1, closed="right")]
 Share: TypeAlias = Annotated[float, Interval(Real, 0, 1, closed="both")]
 _COUNTS = ("max_iter", "n_estimators", "n_iter_no_change", "n_neighbors")
 USUAL: dict[str, list[Any]] = {

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass
-from numbers import Real
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from plurilabel._core.base import LabelMatrix
 from plurilabel._core.blocks import dense
-from plurilabel._core.compat import Interval, NotNegative, StrOptions
+from plurilabel._core.compat import Finite, NotNegative, StrOptions
 from plurilabel._core.fitted import Declared, number, numbers, parameter
 from plurilabel._core.unknown import UnknownLabels, known_part
 from plurilabel.metrics import COUNT_MEASURES
@@ -96,10 +95,6 @@ class SCut(ThresholdStrategy):
     """
 
     _learns_from_known = True
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "measure": [StrOptions(set(COUNT_MEASURES)), callable],
-        "fbr": [None, Interval(Real, None, None, closed="neither")],
-    }
     _fitted: ClassVar[Declared] = {
         "shrink_": number(),
         "cuts_": numbers("n_labels_", finite=False),
@@ -109,6 +104,11 @@ class SCut(ThresholdStrategy):
     measure: str | Callable[..., Any] = "f1"
     _: KW_ONLY
     fbr: float | None = None
+    shrink: NotNegative | Literal["auto"] = "auto"
+
+    measure: Annotated[str | Callable[..., Any], StrOptions(set(COUNT_MEASURES)), callable] = "f1"
+    _: KW_ONLY
+    fbr: Finite | None = None
     shrink: NotNegative | Literal["auto"] = "auto"
 
     def _fit(self, scores: Scores, Y: LabelMatrix) -> None:
@@ -172,6 +172,7 @@ class SCut(ThresholdStrategy):
         return above(scores, self.cuts_)
 
 
+@dataclass(eq=False, repr=False)
 class PCut(ThresholdStrategy):
     """Predict each label as often as it occurred in training (paper: see :class:`SCut`).
 
@@ -212,19 +213,15 @@ class PCut(ThresholdStrategy):
     """
 
     _learns_from_known = True
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "factor": [Interval(Real, 0, None, closed="left")],
-        "batch": ["boolean"],
-    }
     _fitted: ClassVar[Declared] = {
         "factor_": parameter(),
         "shares_": numbers("n_labels_"),
         "cuts_": numbers("n_labels_", finite=False, optional=True),
     }
 
-    def __init__(self, *, factor: float = 1.0, batch: bool = True):
-        self.factor = factor
-        self.batch = batch
+    _: KW_ONLY
+    factor: NotNegative = 1.0
+    batch: bool = True
 
     def learns_from_scores(self) -> bool:
         return not self.batch

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from numbers import Real
-from typing import Any, ClassVar
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,7 @@ from scipy import sparse
 
 from plurilabel._core.base import LabelMatrix
 from plurilabel._core.blocks import row_blocks
-from plurilabel._core.compat import Interval, StrOptions
+from plurilabel._core.compat import Finite, NotNegative
 from plurilabel._core.fitted import Declared, labels, numbers, parameter
 from plurilabel._core.labels import distinct_label_sets
 from plurilabel.thresholds._strategy import (
@@ -26,6 +26,7 @@ from plurilabel.thresholds._strategy import (
 EPSILON = np.finfo(np.float64).eps
 
 
+@dataclass(eq=False, repr=False)
 class SeenSets(ThresholdStrategy):
     """Predict the label set seen in training that fits the scores best (subset correction).
 
@@ -76,11 +77,6 @@ class SeenSets(ThresholdStrategy):
 
     _learns_from_known = True
     _needs_scores = False
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "distance": [StrOptions({"log_loss", "hamming"})],
-        "cut": [Interval(Real, None, None, closed="neither")],
-        "lift": [Interval(Real, 0, None, closed="left")],
-    }
     _fitted: ClassVar[Declared] = {
         "sets_": labels("m", "n_labels_"),
         "lifts_": numbers("m"),
@@ -89,10 +85,10 @@ class SeenSets(ThresholdStrategy):
         "lift_": parameter(),
     }
 
-    def __init__(self, distance: str = "log_loss", *, cut: float = 0.5, lift: float = 0.0):
-        self.distance = distance
-        self.cut = cut
-        self.lift = lift
+    distance: Literal["log_loss", "hamming"] = "log_loss"
+    _: KW_ONLY
+    cut: Finite = 0.5
+    lift: NotNegative = 0.0
 
     def _fit(self, scores: Scores | None, Y: LabelMatrix) -> None:
         if self.distance == "log_loss":
