@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from plurilabel._core.base import AllOrNothing, default_label_names, validate_features
-from plurilabel._core.compat import StrOptions, check_params
+from plurilabel._core.compat import check_params
 from plurilabel._core.fitted import Declared, count, flag, parameter, values
 from plurilabel.graded._measures import mean_absolute_error
 from plurilabel.graded._scale import at_least, consistent, read_grades
@@ -61,18 +61,14 @@ class GradedClassifier(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
     array([[3, 5]])
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "grades": [None, "array-like"],
-        "decision": [StrOptions({"median", "mode"})],
-    }
     _fitted: ClassVar[Declared] = {
         "n_features_in_": count(), "n_labels_": count(), "label_names_": values("n_labels_"),
         "single_output_": flag(), "grades_": values("m"), "classes_": values("m"),
         "decision_": parameter(),
     }  # fmt: skip
 
-    grades: Any
-    decision: str
+    grades: Annotated[Any, None, "array-like"]
+    decision: Literal["median", "mode"]
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Learn from instances and the grades of their labels.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -44,16 +44,13 @@ class Reduction(AroundEstimator, GradedClassifier):
         label, and a second layer that sees their scores for all labels.
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "estimator": [HasMethods(["fit", "predict"])],
-    }
     # none are needed for a single grade
     _fitted: ClassVar[Declared] = {"estimators_": values(None, optional=True)}
 
-    estimator: Any
+    estimator: Annotated[Any, HasMethods(["fit", "predict"])]
     _: KW_ONLY
     grades: Any = None
-    decision: str = "median"
+    decision: Literal["median", "mode"] = "median"
     n_jobs: int | None = None
 
     def fit(self, X: ArrayLike, y: ArrayLike, **params: Any) -> Self:

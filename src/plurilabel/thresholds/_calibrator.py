@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from plurilabel._core.base import AllOrNothing
 from plurilabel._core.blocks import dense
-from plurilabel._core.compat import Natural, check_params
+from plurilabel._core.compat import Natural, StrOptions, check_params
 from plurilabel._core.fitted import Declared, count, flag, lists_of_numbers, numbers, parameter
 from plurilabel._core.unknown import UnknownLabels, known_part
 from plurilabel.model_selection import IterativeStratifiedKFold
@@ -102,7 +102,7 @@ class ScoreCalibrator(AllOrNothing, BaseEstimator):
         "maps_": lists_of_numbers(None, None, None),
     }
 
-    method: Literal["sigmoid", "isotonic", "beta", "temperature", "auto"] = "sigmoid"
+    method: Annotated[str, StrOptions({*METHODS, "auto"})] = "sigmoid"
     _: KW_ONLY
     min_count: Natural = 10
 

@@ -101,11 +101,6 @@ class SCut(ThresholdStrategy):
         "values_": numbers("n_labels_", finite=False),
     }
 
-    measure: str | Callable[..., Any] = "f1"
-    _: KW_ONLY
-    fbr: float | None = None
-    shrink: NotNegative | Literal["auto"] = "auto"
-
     measure: Annotated[str | Callable[..., Any], StrOptions(set(COUNT_MEASURES)), callable] = "f1"
     _: KW_ONLY
     fbr: Finite | None = None

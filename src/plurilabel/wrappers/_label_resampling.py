@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from itertools import pairwise
 from numbers import Real
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,28 +13,23 @@ from scipy import sparse
 from sklearn.utils import check_random_state
 
 from plurilabel._core.blocks import dense, stack_rows
-from plurilabel._core.compat import Interval, safe_indexing
+from plurilabel._core.compat import Interval, NotNegative, safe_indexing
 from plurilabel.datasets import describe
 from plurilabel.wrappers._resampling import Resampler, RowChooser, rare_labels, with_any
 
 
+@dataclass(eq=False, repr=False)
 class _Random(RowChooser):
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "share": [Interval(Real, 0, None, closed="left")],
-        "random_state": ["random_state"],
-    }
     _needs_numbers: ClassVar[bool] = False
 
-    def __init__(self, share: float = 0.25, *, random_state: Any = None):
-        self.share = share
-        self.random_state = random_state
+    share: NotNegative = 0.25
+    _: KW_ONLY
+    random_state: Any = None
 
 
+@dataclass(eq=False, repr=False)
 class _RandomUnder(_Random):
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **_Random._parameter_constraints,
-        "share": [Interval(Real, 0, 1, closed="left")],
-    }
+    share: Annotated[float, Interval(Real, 0, 1, closed="left")] = 0.25
 
 
 def _bags(Y: Any) -> list[NDArray[np.intp]]:

@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from importlib.util import find_spec
-from typing import Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -44,15 +44,10 @@ from plurilabel.thresholds.shared import Scores
 class Wrapper(MetaEstimatorMixin, MultiLabelClassifier):
     """A classifier around another one, ``estimator_``, which computes the scores."""
 
-    estimator: Any
+    estimator: Annotated[
+        Any, HasMethods(["fit", "predict_proba"]), HasMethods(["fit", "decision_function"])
+    ]
     estimator_: Any
-
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "estimator": [
-            HasMethods(["fit", "predict_proba"]),
-            HasMethods(["fit", "decision_function"]),
-        ]
-    }
 
     def _score_method(self) -> str:
         return score_method(getattr(self, "estimator_", self.estimator))
@@ -209,14 +204,10 @@ class OutOfFoldWrapper(OpenWrapper):
 
     estimator: Any
     _: KW_ONLY
-    cv: Any = 5
-    response_method: str = "auto"
+    cv: Annotated[Any, "cv_object", StrOptions({"prefit"})] = 5
+    response_method: Annotated[str, StrOptions({"auto", *CUTS})] = "auto"
     n_jobs: int | None = None
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "cv": ["cv_object", StrOptions({"prefit"})],
-        "response_method": [StrOptions({"auto", "predict_proba", "decision_function"})],
-    }
     _fitted: ClassVar[Declared] = {"response_method_": one_of(*CUTS)}
     _learns_from_soft = True
 

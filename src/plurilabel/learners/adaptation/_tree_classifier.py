@@ -37,13 +37,11 @@ class TreeClassifier(ProbabilisticClassifier):
     """
 
     _X_form: ClassVar[dict[str, Any]] = {"dtype": np.float32, "ensure_all_finite": "allow-nan"}
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **constraints_of(
-            DecisionTreeClassifier, "max_depth", "min_samples_split", "min_samples_leaf",
-            "min_weight_fraction_leaf", "max_features", "max_leaf_nodes", "min_impurity_decrease",
-            "ccp_alpha", "random_state",
-        ),
-    }  # fmt: skip
+    _parameter_constraints = constraints_of(
+        DecisionTreeClassifier, "max_depth", "min_samples_split", "min_samples_leaf",
+        "min_weight_fraction_leaf", "max_features", "max_leaf_nodes", "min_impurity_decrease",
+        "ccp_alpha", "random_state",
+    )  # fmt: skip
     _fitted: ClassVar[Declared] = {"constant_": numbers("n_labels_", finite=False)}
 
     _learns_from_known = True

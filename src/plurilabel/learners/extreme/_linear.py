@@ -11,8 +11,6 @@ from scipy.linalg import cholesky, solve_triangular
 
 from plurilabel._core.blocks import squared_norms
 
-LOSSES = ("logistic", "squared_hinge")
-
 SURE = 30.0  # score of a label that all instances have; minus this for one that none has
 LARGEST = 1e70  # of values that are not scaled: Newton steps have their fourth powers
 CELLS = 2**21  # instances (or features) times labels of a block: a dozen arrays of this size

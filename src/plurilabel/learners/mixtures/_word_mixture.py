@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import KW_ONLY, dataclass
 from math import comb
 from numbers import Real
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -64,9 +64,6 @@ class WordMixture(WeightedFit, ScoringClassifier):
     """
 
     _X_form: ClassVar[dict[str, Any]] = {"dtype": np.float64}
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "alpha": [Interval(Real, 1e-10, None, closed="left")],
-    }
     _fitted: ClassVar[Declared] = {
         "alpha_": parameter(), "set_prior_": parameter(), "search_": parameter(),
         "max_labels_": parameter(), "set_counts_": numbers("s"),
@@ -75,7 +72,7 @@ class WordMixture(WeightedFit, ScoringClassifier):
     }  # fmt: skip
 
     _: KW_ONLY
-    alpha: float = 1.0
+    alpha: Annotated[float, Interval(Real, 1e-10, None, closed="left")] = 1.0
     set_prior: Literal["uniform", "labels", "sets"] = "uniform"
     search: Literal["greedy", "exact", "seen"] = "greedy"
     max_labels: AtLeastOne | None = None

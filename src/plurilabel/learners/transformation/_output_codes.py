@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -95,9 +95,6 @@ class OutputCodes(TransformationClassifier):
     0.9
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "code": [StrOptions({"random", "repetition"}), "array-like"],
-    }
     _fitted: ClassVar[Declared] = {
         "code_": numbers("n_labels_", "n_models"),
         "estimators_": values("n_models"),
@@ -108,7 +105,7 @@ class OutputCodes(TransformationClassifier):
 
     estimator: Any
     _: KW_ONLY
-    code: Any = "random"
+    code: Annotated[Any, StrOptions({"random", "repetition"}), "array-like"] = "random"
     n_bits: AtLeastOne | None = None
     weight: AtLeastTwo = 3
     label_sets: Literal["seen", "all"] = "seen"
