@@ -69,10 +69,8 @@ def group_numbers(groups: Any) -> NDArray[np.intp]:
 
 
 def deal_rows(Y: sparse.csr_array, sizes: Ints, random_state: Any = None) -> Ints:
-    """Part of each row of Y (n, q), in canonical CSR; the sizes of the parts sum to n.
-
-    Without ``random_state``, rows with equal label sets are dealt in order.
-    """
+    """Part of each row of Y (n, q), in canonical CSR; the sizes of the parts sum to n."""
+    # Without ``random_state``, rows with equal label sets are dealt in order.
     Y = _used_labels(Y)
     if random_state is None:
         return _deal_in_order(Y, sizes)
@@ -86,11 +84,10 @@ def deal_rows(Y: sparse.csr_array, sizes: Ints, random_state: Any = None) -> Int
 def deal_block(
     Y: sparse.csr_array, sizes: Ints, weight: Floats, got: Ints, random_state: Any = None
 ) -> Ints:
-    """Part of each row of a block, where the parts already have some rows.
-
-    ``sizes`` (k,) and ``weight`` (q,), the number of rows divided by those with each label, refer
-    to all rows. ``got`` (q + 1, k) counts rows of each part by label, all rows last; updated.
-    """
+    """Part of each row of a block, where the parts already have some rows."""
+    # ``sizes`` (k,) and ``weight`` (q,), the number of rows divided by those with each label,
+    # refer to all rows. ``got`` (q + 1, k) counts rows of each part by label, all rows last;
+    # updated.
     n, k = Y.shape[0], len(sizes)
     tie = np.arange(n) if random_state is None else random_state.permutation(n)
     order = np.lexsort((tie, -(Y @ weight)))  # rows with many and rare labels first
@@ -253,10 +250,8 @@ def _runs(start: Ints, length: Ints) -> Ints:
 def deal_groups(
     Y: sparse.csr_array, group: Ints, shares: Floats, random_state: Any = None
 ) -> Ints:
-    """Part of each row, with about the given shares of rows and without splitting a group.
-
-    Groups are numbered from 0; ``random_state`` breaks ties between groups and between parts.
-    """
+    """Part of each row, with about the given shares of rows and without splitting a group."""
+    # Groups are numbered from 0; ``random_state`` breaks ties between groups and between parts.
     Y, n, k = _used_labels(Y), len(group), len(shares)
     members = sparse.csr_array((np.ones(n), group, np.arange(n + 1))).T  # (groups, n)
     counts = sparse.csr_array(members @ sparse.hstack([Y, np.ones((n, 1))], format="csr"))

@@ -63,10 +63,8 @@ class Pool:
         return len(ordered) - int(np.searchsorted(ordered[::-1], self.best, side="right"))
 
     def beside(self, ordered: Scores, size: float) -> Callable[[int, int], list[NDArray[Any]]]:
-        """Counts at cuts that predict the k highest scores of a label, k = start..stop - 1.
-
-        They are those of a mean label with ``size`` positives.
-        """
+        """Counts at cuts that predict the k highest scores of a label, k = start..stop - 1."""
+        # They are those of a mean label with ``size`` positives.
         lowest = np.append(ordered, -np.inf)  # such cut for each k
         lowest[self.size_above(ordered)] = self.at  # where it is one of them, it stands for all
 

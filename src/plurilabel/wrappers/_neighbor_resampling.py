@@ -117,10 +117,8 @@ class MLTL(RowChooser):
 def label_distances(
     Y: Any, a: NDArray[np.intp], b: NDArray[np.intp], *, among: str = "sum"
 ) -> NDArray[np.float64]:
-    """Adjusted Hamming distance of rows a and b of Y: the share of their labels that differ.
-
-    Labels of both rows are counted twice ("sum") or once ("either").
-    """
+    """Adjusted Hamming distance of rows a and b of Y: the share of their labels that differ."""
+    # Labels of both rows are counted twice ("sum") or once ("either").
     Y = sparse.csr_array(Y, dtype=np.int64)
     size = np.diff(Y.indptr)
     both = np.asarray(Y[a].multiply(Y[b]).sum(axis=1)).ravel()

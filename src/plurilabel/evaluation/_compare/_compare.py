@@ -204,10 +204,8 @@ def _run(
 
 
 def _units(missing: list[Place], work: str | None) -> list[Unit]:
-    """Group the learners that share the searches of a split; the others are units of their own.
-
-    With a folder, the data are written to it, and read by each worker that needs them.
-    """
+    """Group the learners that share the searches of a split; the others are units of their own."""
+    # With a folder, the data are written to it, and read by each worker that needs them.
     sources: dict[int, Any] = {}
     pickled: dict[int, tuple[bytes, bool]] = {}
     units: dict[Any, Unit] = {}

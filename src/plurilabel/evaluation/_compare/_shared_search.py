@@ -148,11 +148,9 @@ def most_neighbors(learner: Any) -> dict[Any, int]:
 
 
 def _lazy_parts(learner: Any) -> list[Any]:
-    """The lazy learners inside that are certain to use the default search.
-
-    Learners inside unknown classes, or inside a search over metrics, are excluded: their metric
-    may change after the index was replaced.
-    """
+    """The lazy learners inside that are certain to use the default search."""
+    # Learners inside unknown classes, or inside a search over metrics, are excluded: their metric
+    # may change after the index was replaced.
     if any(name in ("metric", "index") for name, _ in _candidates(learner)):
         return []
     return [

@@ -27,12 +27,10 @@ REFINE = 20  # most steps of conjugate gradients, preconditioned by a Cholesky f
 
 
 def interior_points(Phi: Floats, sets: LabelSets) -> Iterator[tuple[Floats, ...]]:
-    """Points on the way to the optimum: beta (n, q) in Z, weights (r, q) and biases (q,).
-
-    Also yields another beta near the first, with weights near 0: a multiple of it is nearly
-    optimal for that multiple of a large c. ``Phi`` (n, r) are the features; for a kernel, a square
-    root of its matrix. Ends where rounding leaves no further step.
-    """
+    """Points on the way to the optimum: beta (n, q) in Z, weights (r, q) and biases (q,)."""
+    # Also yields another beta near the first, with weights near 0: a multiple of it is nearly
+    # optimal for that multiple of a large c. ``Phi`` (n, r) are the features; for a kernel, a
+    # square root of its matrix. Ends where rounding leaves no further step.
     A, part = Pairs(sets), sets.parts()
     (n, r), q = Phi.shape, sets.A.shape[1]
     Phi_1 = np.column_stack([Phi, np.ones(n)])  # biases are weights of a constant feature

@@ -184,11 +184,9 @@ def engine_labels(Y: NDArray[Any]) -> NDArray[Any]:
 
 
 def count_known(tree: Any, X: Any, have: NDArray[Any], known: NDArray[Any]) -> None:
-    """Set the node values of a tree to the frequencies among known labels.
-
-    ``have`` and ``known`` (n, q) are the weights of instances that have, and know, each label. A
-    node that knows nothing about a label has the frequency of its parent.
-    """
+    """Set the node values of a tree to the frequencies among known labels."""
+    # ``have`` and ``known`` (n, q) are the weights of instances that have, and know, each label. A
+    # node that knows nothing about a label has the frequency of its parent.
     inner, n = tree.tree_, X.shape[0]
     leaf = sparse.csr_array(
         (np.ones(n), (tree.apply(X, check_input=False), np.arange(n))), (inner.node_count, n)

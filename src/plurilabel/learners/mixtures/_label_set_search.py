@@ -121,10 +121,9 @@ class SetSearch:
     def compared(
         self, x: sparse.csr_array, theta: Floats, predicted: NDArray[Any], lists: list[Members]
     ) -> dict[int, tuple[tuple[int, ...], tuple[int, ...]]]:
-        """For each free label the sets with and without it that its score compares.
-
-        They differ in this label only for the greedy search; else they are the best in ``lists``.
-        """
+        """For each free label the sets with and without it that its score compares."""
+        # They differ in this label only for the greedy search; else they are the best in
+        # ``lists``.
 
         def value(present: tuple[int, ...]) -> float:
             log_phi, prior = self.by_word(theta, present)
@@ -163,10 +162,9 @@ class SetSearch:
         return row_blocks(X.shape[0], width, BLOCK)
 
     def greedy(self, X: sparse.csr_array) -> Floats:
-        """Scores (n, q) of sets that adding or dropping a single label does not improve.
-
-        The score of a label is the gain in log probability from having it, all others being fixed.
-        """
+        """Scores (n, q) of sets that adding or dropping a single label does not improve."""
+        # The score of a label is the gain in log probability from having it, all others being
+        # fixed.
         scores = np.zeros((X.shape[0], self.n_labels))
         for rows in self.blocks(X):
             words, part = only_used(X[rows])
