@@ -124,9 +124,7 @@ def _largest_sizes(p: NDArray[Any], mean: NDArray[Any], beta: float) -> NDArray[
     return p.shape[1] - possible[:, ::-1].argmax(axis=1)
 
 
-def _expected_f(
-    p: NDArray[np.float64], most: int, terms: int, beta: float, empty: float
-) -> NDArray[np.float64]:
+def _expected_f(p: Scores, most: int, terms: int, beta: float, empty: float) -> Scores:
     """E F(k) for k = 0..most; the rows of p are descending, |y| above ``terms`` is ignored."""
     m, q = p.shape
     size = np.zeros((terms + 1, m))  # size[t] = P(|y| = t)

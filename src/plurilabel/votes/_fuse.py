@@ -13,11 +13,7 @@ from scipy.special import expit, logit, xlog1py, xlogy
 from sklearn.cluster import KMeans
 
 from plurilabel._core.blocks import dense
-from plurilabel._core.compat import (
-    AtLeastOne,
-    StrOptions,
-    check_arguments,
-)
+from plurilabel._core.compat import AtLeastOne, StrOptions, check_arguments
 from plurilabel._core.labels import check_labels
 from plurilabel._core.unknown import known_part
 from plurilabel.votes._em import Expected, Model, Problem, maximise_posterior

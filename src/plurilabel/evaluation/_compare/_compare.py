@@ -14,13 +14,7 @@ from typing import Annotated, Any, TypeAlias
 
 import joblib
 
-from plurilabel._core.compat import (
-    AtLeastOne,
-    Interval,
-    Natural,
-    Positive,
-    check_arguments,
-)
+from plurilabel._core.compat import AtLeastOne, Interval, Natural, Positive, check_arguments
 from plurilabel._core.records import locked, write_json
 from plurilabel.evaluation._compare._plan import Cell, Place, cell_path, make_plan, read_plan
 from plurilabel.evaluation._compare._pool import run_on, run_units

@@ -18,13 +18,7 @@ from plurilabel._core.explanation.contributions import LOG_ODDS, SCORE, Given, P
 from plurilabel._core.fitted import Declared, count, numbers, parameter
 from plurilabel._core.limits import check_size
 from plurilabel._core.unknown import known_part
-from plurilabel.learners.extreme._linear import (
-    CELLS,
-    RowSpace,
-    Settings,
-    prepared,
-    train,
-)
+from plurilabel.learners.extreme._linear import CELLS, RowSpace, Settings, prepared, train
 from plurilabel.learners.extreme._sparse_scores_classifier import (
     SparseScoresClassifier,
     worth_of_labels,
