@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 
 from plurilabel.inspection import _display
-from plurilabel.inspection._display import Array, PredictedDisplay
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from plurilabel.inspection._display import Array, Axes, PredictedDisplay
 
 NOTHING = "(nothing instead)"
 

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 
 from plurilabel.datasets import describe
 from plurilabel.inspection import _display
-from plurilabel.inspection._display import Array, Display
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from plurilabel.inspection._display import Array, Axes, Display
 
 
 class CooccurrenceDisplay(Display):

@@ -17,7 +17,9 @@ from plurilabel._core.words import display_width, printable, shortened
 from plurilabel.metrics import label_scores
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+    from matplotlib.axes import Axes as Axes
+else:  # the displays import it from here, with or without matplotlib
+    Axes = Any
 
 Array = NDArray[Any]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -12,11 +12,8 @@ from plurilabel._core.base import CUTS, check_labels, column_names
 from plurilabel._core.blocks import dense
 from plurilabel._core.scores import score_method
 from plurilabel.inspection import _display
-from plurilabel.inspection._display import BLUE, GRAY, ORANGE, Array, Display
+from plurilabel.inspection._display import BLUE, GRAY, ORANGE, Array, Axes, Display
 from plurilabel.metrics import label_scores
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 
 @dataclass(eq=False, repr=False)

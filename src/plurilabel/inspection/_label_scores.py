@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 
 from plurilabel.inspection import _display
-from plurilabel.inspection._display import COLORS, Array, PredictedDisplay
+from plurilabel.inspection._display import COLORS, Array, Axes, PredictedDisplay
 from plurilabel.metrics import per_label
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 MEASURES = ("accuracy", "precision", "recall", "f1", "jaccard")
 
