@@ -145,7 +145,11 @@ class Description:
             ("concurrence (SCUMBLE)", self.scumble,
              "0 = frequent and rare labels never co-occur"),
         )  # fmt: skip
-        return [(what, _figure(value), note) for what, value, note in figures if value is not None]
+
+        def text(value: float) -> str:
+            return str(value) if isinstance(value, int) else f"{value:.3f}".replace("nan", "-")
+
+        return [(what, text(value), note) for what, value, note in figures if value is not None]
 
     def summary(self, top: int = 10) -> str:
         """The statistics as text, with the ``top`` labels, label sets and pairs of labels."""
@@ -252,12 +256,6 @@ class Description:
             "common_pairs": self.common_pairs(top),
             "never_present": self.never_present(),
         }
-
-
-def _figure(value: float) -> str:
-    if isinstance(value, int):
-        return str(value)
-    return "-" if np.isnan(value) else f"{value:.3f}"
 
 
 def describe(
