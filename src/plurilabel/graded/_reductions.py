@@ -21,6 +21,7 @@ from plurilabel._core.blocks import dense
 from plurilabel._core.compat import HasMethods
 from plurilabel._core.fitted import Declared, values
 from plurilabel.graded._graded_classifier import GradedClassifier
+from plurilabel.learners.shared import only_weights
 from plurilabel.learners.transformation import (
     BinaryRelevance,
     StackedRelevance,
@@ -89,16 +90,8 @@ class Reduction(AroundEstimator, GradedClassifier):
         """Parameters for the learner's ``fit`` beside X and y."""
         if get_config()["enable_metadata_routing"]:
             return dict(process_routing(self, "fit", **params).estimator.fit)
-        given = {name: value for name, value in params.items() if value is not None}
-        if others := sorted(given.keys() - {"sample_weight"}):
-            raise ValueError(
-                f"passing {others} to fit is only supported if metadata routing is enabled: "
-                "sklearn.set_config(enable_metadata_routing=True)"
-            )
-        if given and not isinstance(self._learner(), TransformationClassifier):
-            name = type(self.estimator).__name__
-            raise ValueError(f"sample_weight was passed, but fit of {name} does not accept it")
-        return given
+        taken = isinstance(self._learner(), TransformationClassifier)
+        return only_weights(params, self.estimator, taken=taken)
 
     def _cumulative(self, X: Any) -> NDArray[np.floating]:
         parts = Parallel(n_jobs=self.n_jobs, prefer="threads")(

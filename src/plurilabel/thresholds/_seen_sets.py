@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from plurilabel._core.base import LabelMatrix
@@ -97,7 +96,11 @@ class SeenSets(ThresholdStrategy):
         if complete.dtype.kind == "f":  # the most probable sets of soft labels
             complete = (complete > 0.5).astype(np.int8)
         self.sets_, counts = distinct_label_sets(sparse.csr_array(complete))
-        self.lifts_ = _log_lifts(self.sets_, counts, complete)
+        # log P(z) - sum_j log P(z_j), from frequencies; those of labels are never 0 or 1
+        n = complete.shape[0]
+        p = (np.asarray(complete.sum(axis=0, dtype=np.int64)).ravel() + 0.5) / (n + 1)
+        alone = self.sets_.astype(np.float64) @ np.log(p / (1 - p)) + np.log(1 - p).sum()
+        self.lifts_ = np.log(counts / n) - alone
         self.distance_, self.cut_, self.lift_ = self.distance, self.cut, self.lift
 
     def _sets(self, scores: Scores) -> Sets:
@@ -120,11 +123,3 @@ class SeenSets(ThresholdStrategy):
                 suits = np.where(differ == differ.min(axis=0), Z @ margin.T, -np.inf)
             predicted[rows] = self.sets_[suits.argmax(axis=0)].toarray() == 1
         return predicted
-
-
-def _log_lifts(sets: sparse.csr_array, counts: Any, Y: LabelMatrix) -> NDArray[np.float64]:
-    """Log P(z) - sum_j log P(z_j), from frequencies; those of labels are never 0 or 1."""
-    n = Y.shape[0]
-    p = (np.asarray(Y.sum(axis=0, dtype=np.int64)).ravel() + 0.5) / (n + 1)
-    alone = sets.astype(np.float64) @ np.log(p / (1 - p)) + np.log(1 - p).sum()
-    return np.log(counts / n) - alone

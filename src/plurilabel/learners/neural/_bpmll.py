@@ -388,7 +388,8 @@ class BPMLL(ScoringClassifier):
         batches = training.Batches(torch, X, Y, self.scaler_, device, weights)
         rows = np.arange(X.shape[0])
         rows = rows if held_out is None else np.setdiff1d(rows, held_out)
-        size = self._batch_size(len(rows))
+        auto = min(max(8, len(rows) // 20), 128)
+        size = auto if self.batch_size == "auto" else int(self.batch_size)
 
         def mean_error(rows: NDArray[np.intp], error: Callable[..., Any]) -> float:
             total = torch.zeros((), device=device)
@@ -441,9 +442,6 @@ class BPMLL(ScoringClassifier):
                 f"{self.alpha!r}"
             )
         return value
-
-    def _batch_size(self, n: int) -> int:
-        return min(max(8, n // 20), 128) if self.batch_size == "auto" else int(self.batch_size)
 
     def _alpha(self) -> float:
         if self.alpha != "auto":
