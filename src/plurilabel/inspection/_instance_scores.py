@@ -114,8 +114,8 @@ class InstanceScoresDisplay(Display):
 
     def plot(self, *, max_labels: int = 20, ax: Axes | None = None) -> Self:
         """Draw the ``max_labels`` highest scores in ``ax``, or in a new figure."""
-        shown = _display.most_frequent(self.scores, max_labels)
-        k, names, scores = len(shown), [self.label_names[l] for l in shown], self.scores[shown]
+        shown, names, _ = self._highest(self.scores, max_labels)
+        k, scores = len(shown), self.scores[shown]
         ax = self._begin(ax, (_display.name_inches(names) + 4.5, max(0.24 * k, 1.0) + 1.1))
         at, chosen = np.arange(k), self.predicted[shown].astype(bool)
         for which, color, label in ((chosen, BLUE, "predicted"), (~chosen, "#b9c2cb", None)):
