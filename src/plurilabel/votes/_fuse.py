@@ -197,9 +197,7 @@ def _majority(votes: Votes, known: Floats, weighted: bool) -> Floats:
     w = np.ones(len(votes.source_names))
     if weighted:
         judged = known[votes.rows, votes.labels]
-        yes, total = votes.counts()
-        others = total[votes.rows, votes.labels] - 1
-        rest = (yes[votes.rows, votes.labels] - votes.values) / np.maximum(others, 1)
+        others, rest = votes._others()
         judge = np.where(np.isnan(judged), rest, judged) if np.isnan(known).all() else judged
         met = ~np.isnan(judge) & ((others > 0) | ~np.isnan(judged))
         right = np.where(met, 1 - np.abs(votes.values - judge), 0.0)

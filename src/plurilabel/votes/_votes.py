@@ -341,10 +341,8 @@ class Votes:
         ``agreement`` 1 minus the mean distance of its votes to the mean vote of the others. It
         is NaN for a source that shares no cell with others.
         """
-        yes, total = self.counts()
-        others = total[self.rows, self.labels] - 1
-        rest = yes[self.rows, self.labels] - self.values
-        near = 1 - np.abs(self.values - rest / np.maximum(others, 1))
+        others, rest = self._others()
+        near = 1 - np.abs(self.values - rest)
         k, met = len(self.source_names), others > 0
         n = np.bincount(self.sources, minlength=k)
         mean = np.bincount(self.sources, self.values, k) / np.maximum(n, 1)
@@ -385,6 +383,11 @@ class Votes:
         n, q = self.shape
         sums = np.bincount(self.rows * q + self.labels, weights, n * q)
         return sums.astype(np.float64, copy=False).reshape(n, q)
+
+    def _others(self) -> tuple[Floats, Floats]:
+        """How many other votes there are on the cell of each vote, and their mean; 0 for none."""
+        yes, total = (M[self.rows, self.labels] for M in self.counts())
+        return total - 1, (yes - self.values) / np.maximum(total - 1, 1)
 
     def _number(self, source: str) -> int:
         if source not in self.source_names:
