@@ -23,7 +23,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
 from plurilabel._core.base import is_tags, tag_matrix
-from plurilabel._core.blocks import csr_of_rows
+from plurilabel._core.blocks import csr_of_rows, ranges
 from plurilabel._core.soft import soft_or_hard
 from plurilabel._core.unknown import known_part
 
@@ -159,7 +159,7 @@ def _deal_label_sets(Y: sparse.csr_array, key: NDArray[np.uint64], sizes: Ints) 
     in_bulk = np.zeros(len(count), dtype=np.intp)
     in_bulk[bulk] = share.sum(axis=1)
     dealt = np.empty(n, dtype=np.intp)  # parts of the sorted rows
-    dealt[_runs(start, in_bulk)] = np.repeat(np.tile(np.arange(k), len(bulk)), share.ravel())
+    dealt[ranges(start, in_bulk)] = np.repeat(np.tile(np.arange(k), len(bulk)), share.ravel())
 
     # Deal the rest row by row, rows with many and rare labels first.
     weight = n / np.bincount(Y.indices, minlength=Y.shape[1])  # (q,)
@@ -167,7 +167,7 @@ def _deal_label_sets(Y: sparse.csr_array, key: NDArray[np.uint64], sizes: Ints) 
     left = np.flatnonzero(count)
     left = left[np.lexsort((rows[start[left]], -(sets @ weight)[left]))]
     got = sets[bulk].T.astype(np.intp) @ share  # (q, k)
-    dealt[_runs(start[left], count[left])] = _deal_one_by_one(
+    dealt[ranges(start[left], count[left])] = _deal_one_by_one(
         sets[left], count[left], weight, got, sizes, filled=share.sum(axis=0)
     )
     part = np.empty(n, dtype=np.intp)
@@ -239,12 +239,6 @@ def _exchange(Y: sparse.csr_array, number: Ints, key: Ints, sizes: Ints, part: I
             excess[l, [i, j]] += -1, 1
             gain[l], loss[l] = (excess[l] - 0.5) / sizes, (excess[l] + 0.5) / sizes
             i, j = gain[l].argmax(), loss[l].argmin()
-
-
-def _runs(start: Ints, length: Ints) -> Ints:
-    """``start[0], start[0] + 1, ..., start[1], ...``: ``length[i]`` numbers from ``start[i]``."""
-    before = np.cumsum(length) - length
-    return np.repeat(start - before, length) + np.arange(length.sum())
 
 
 def deal_groups(

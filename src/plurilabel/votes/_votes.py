@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from plurilabel._core.blocks import dense, is_missing
+from plurilabel._core.blocks import dense, is_missing, ranges
 from plurilabel._core.compat import import_extra
 from plurilabel._core.labels import column_names, default_label_names, names_or_default
 from plurilabel._core.words import check_unicode, counted, first_repeated
@@ -296,7 +296,7 @@ class Votes:
         # votes are sorted by row: those of each are a slice
         start, end = (np.searchsorted(self.rows, numbers, side) for side in ("left", "right"))
         size = end - start
-        kept = np.arange(size.sum()) + np.repeat(end - np.cumsum(size), size)
+        kept = ranges(start, size)
         place = np.repeat(np.arange(len(numbers)), size)
         return Votes(
             place, self.labels[kept], self.sources[kept], self.values[kept],

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
+from plurilabel._core.blocks import ranges
 from plurilabel.learners.adaptation._ranksvm_hinge import Floats, LabelSets
 
 REFINE = 20  # most steps of conjugate gradients, preconditioned by a Cholesky factor
@@ -93,8 +94,7 @@ class Pairs:
         self.row = self.plus // q
         # the labels that i lacks, once for each that it has
         begin = np.concatenate([[0], np.cumsum(n_others)])[with_k // q]
-        place = np.arange(len(self.plus)) - np.repeat(np.cumsum(others) - others, others)
-        self.minus = np.flatnonzero(sets.D)[np.repeat(begin, others) + place]
+        self.minus = np.flatnonzero(sets.D)[ranges(begin, others)]
 
     def margins(self, z: Floats) -> Floats:
         """A' z: the difference of the two scores of each pair."""

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import expit
 
-from plurilabel._core.blocks import csr_of_rows
+from plurilabel._core.blocks import csr_of_rows, ranges
 from plurilabel.learners.extreme._linear import SURE, Prior, Settings, prepared, train
 
 
@@ -292,7 +292,7 @@ def node_products(
     d, last = X.shape[1], len(keys)  # the last row of weights is empty
     length = np.diff(X.indptr)[row]
     ends = np.concatenate([[0], np.cumsum(length)])
-    at = np.arange(ends[-1]) + np.repeat(X.indptr[row] - ends[:-1], length)
+    at = ranges(X.indptr[row], length)
     features = X.indices[at]
     place = np.empty(len(at), dtype=weights.indptr.dtype)
     row_of = np.full(d, last, dtype=place.dtype)  # of each feature in the node at hand
