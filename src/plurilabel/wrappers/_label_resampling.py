@@ -15,6 +15,7 @@ from sklearn.utils import check_random_state
 from plurilabel._core.blocks import dense, stack_rows
 from plurilabel._core.compat import Interval, NotNegative, safe_indexing
 from plurilabel.datasets import describe
+from plurilabel.datasets.shared import set_scumble
 from plurilabel.wrappers._resampling import Resampler, RowChooser, rare_labels, with_any
 
 
@@ -217,9 +218,9 @@ class REMEDIAL(Resampler):
     _needs_numbers: ClassVar[bool] = False
 
     def _resample(self, X: Any, Y: Any) -> tuple[Any, Any]:
-        rare, mixing = rare_labels(Y), row_scumble(Y)
+        rare, found, labels = rare_labels(Y), describe(Y), sparse.csr_array(Y)
+        mixing = set_scumble(labels, np.where(found.counts > 0, found.irlbl, 1.0))
         split = mixing > mixing.mean()
-        labels = sparse.csr_array(Y)
         size = np.diff(labels.indptr)
         seldom, inside = rare[labels.indices], np.repeat(split, size)
         kept, moved = labels.copy(), labels[split]
@@ -229,14 +230,3 @@ class REMEDIAL(Resampler):
         both.eliminate_zeros()
         rows = np.concatenate([np.arange(len(size)), np.flatnonzero(split)])
         return safe_indexing(X, rows), both if sparse.issparse(Y) else dense(both)
-
-
-def row_scumble(Y: Any) -> NDArray[np.float64]:
-    """SCUMBLE of each row, whose mean is that of :func:`~plurilabel.datasets.describe`."""
-    found, Y = describe(Y), sparse.csr_array(Y, dtype=np.float64)
-    size = np.diff(Y.indptr)
-    ir = np.where(found.counts > 0, found.irlbl, 1.0)
-    geometric = np.exp(Y @ np.log(ir) / np.maximum(size, 1))
-    arithmetic = Y @ ir / np.maximum(size, 1)
-    # one label or none has no spread, whatever exp and log leave in the last digit
-    return np.where(size > 1, np.maximum(1 - geometric / np.maximum(arithmetic, 1), 0), 0)
