@@ -4,8 +4,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from plurilabel import PCut, SCut
-from plurilabel.thresholds import _pool as pool_module
-from plurilabel.thresholds._pool import Pool
+from plurilabel.thresholds import _per_label as pool_module
+from plurilabel.thresholds._per_label import Pool
 from plurilabel.thresholds._sweep import count_measure
 from tests.thresholds.cases import (
     MEASURES,

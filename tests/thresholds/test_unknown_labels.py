@@ -19,7 +19,7 @@ from plurilabel import (
 from plurilabel.datasets import UnknownLabels
 from plurilabel.thresholds import get_strategy, strategy_names
 from plurilabel.thresholds._linear import best_cuts
-from plurilabel.thresholds._pool import Pool
+from plurilabel.thresholds._per_label import Pool
 from plurilabel.thresholds._sweep import count_measure
 
 

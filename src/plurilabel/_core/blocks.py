@@ -211,6 +211,12 @@ def csr_of_rows(data: Any, columns: Any, sizes: Any, width: int) -> sparse.csr_a
     return sparse.csr_array((data, columns, ends), shape=(len(sizes), width))
 
 
+def ranges(start: Any, length: Any) -> NDArray[np.intp]:
+    """``start[0], start[0] + 1, ..., start[1], ...``: ``length[i]`` numbers from ``start[i]``."""
+    before = np.cumsum(length) - length
+    return np.repeat(start - before, length) + np.arange(length.sum())
+
+
 def only_used(X: sparse.csr_array) -> tuple[NDArray[np.intp], sparse.csr_array]:
     """The columns of X with stored values, and X with only these columns."""
     used, columns = np.unique(X.indices, return_inverse=True)

@@ -9,6 +9,7 @@ import sys
 from functools import cache
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
+from inspect import get_annotations
 from numbers import Integral, Real
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, TypeAlias, Union, get_args, get_origin
@@ -27,11 +28,11 @@ from sklearn.utils.validation import _check_method_params as rows_of_params
 from sklearn.utils.validation import _check_sample_weight
 
 __all__ = [
-    "BOOLEAN_METRICS", "AtLeastOne", "AtLeastTwo", "Fraction", "HasMethods", "Interval", "Natural",
-    "NotNegative", "Positive", "Share", "StrOptions", "all_constraints", "check_params",
-    "check_sample_weight", "class_numbers", "constraints_of", "fitted_gamma", "import_extra",
-    "option_words", "rows_of_params", "safe_indexing", "validate_parameter_constraints",
-    "versions",
+    "BOOLEAN_METRICS", "AtLeastOne", "AtLeastTwo", "Finite", "Fraction", "HasMethods", "Interval",
+    "Natural", "NotNegative", "Part", "Positive", "Share", "StrOptions", "all_constraints",
+    "check_arguments", "check_params", "check_sample_weight", "class_numbers", "constraints_of",
+    "fitted_gamma", "import_extra", "option_words", "rows_of_params", "safe_indexing",
+    "validate_parameter_constraints", "versions",
 ]  # fmt: skip
 
 # types of parameters, with the constraints that they stand for
@@ -40,7 +41,9 @@ AtLeastTwo: TypeAlias = Annotated[int, Interval(Integral, 2, None, closed="left"
 Natural: TypeAlias = Annotated[int, Interval(Integral, 0, None, closed="left")]
 Positive: TypeAlias = Annotated[float, Interval(Real, 0, None, closed="neither")]
 NotNegative: TypeAlias = Annotated[float, Interval(Real, 0, None, closed="left")]
+Finite: TypeAlias = Annotated[float, Interval(Real, None, None, closed="neither")]
 Fraction: TypeAlias = Annotated[float, Interval(Real, 0, 1, closed="neither")]
+Part: TypeAlias = Annotated[float, Interval(Real, 0, 1, closed="right")]
 Share: TypeAlias = Annotated[float, Interval(Real, 0, 1, closed="both")]
 _COUNTS = ("max_iter", "n_estimators", "n_iter_no_change", "n_neighbors")
 USUAL: dict[str, list[Any]] = {
@@ -77,18 +80,29 @@ def all_constraints(cls: type[Any]) -> dict[str, list[Any]]:
     """The constraints that a class declares, those of its bases and fields, and the usual ones."""
     found = dict(USUAL)
     for base in reversed(cls.__mro__):
-        for name, kind in vars(base).get("__annotations__", {}).items():
-            if (constraints := _constraints_of_type(kind, base.__module__)) is not None:
-                found[name] = constraints
+        found |= _constraints_of_types(base, vars(sys.modules.get(base.__module__, sys)))
         found |= vars(base).get("_parameter_constraints", {})
     return found
 
 
-def _constraints_of_type(kind: Any, module: str) -> list[Any] | None:
-    """The constraints that the type of a field stands for; None if a part of it has none."""
+def check_arguments(function: Any, given: dict[str, Any]) -> None:
+    """Check the arguments of a function against the constraints that their types stand for."""
+    constraints = USUAL | _constraints_of_types(function, function.__globals__)
+    validate_parameter_constraints(constraints, given, function.__name__)
+
+
+def _constraints_of_types(owner: Any, names: Any) -> dict[str, list[Any]]:
+    """The constraints of fields, or arguments, whose types stand for some."""
+    kinds = get_annotations(owner).items()
+    found = {name: _constraints_of_type(kind, names) for name, kind in kinds}
+    return {name: constraints for name, constraints in found.items() if constraints is not None}
+
+
+def _constraints_of_type(kind: Any, names: Any) -> list[Any] | None:
+    """The constraints that a type stands for; None if a part of it has none."""
     if isinstance(kind, str):
         try:
-            kind = eval(kind, vars(sys.modules[module]))
+            kind = eval(kind, names)
         except NameError:  # imported for type checkers only
             return None
     found: list[Any] = []

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.utils import check_array, check_random_state
 
-from plurilabel._core.blocks import refuse_masked, row_blocks, squared_norms
+from plurilabel._core.blocks import ranges, refuse_masked, row_blocks, squared_norms
 from plurilabel._core.data.bags import Bags, as_bags
 from plurilabel._core.medoids import k_medoids as _k_medoids
 from plurilabel.neighbors import Formula
@@ -145,9 +145,8 @@ def _exact(a: Any, rows: NDArray[Any], b: Any, B: Bags, bags: NDArray[Any]) -> N
     if not len(rows):
         return np.zeros(0)
     sizes = B.sizes[bags]
-    starts = np.cumsum(sizes) - sizes
-    columns = np.repeat(B.offsets[bags] - starts, sizes) + np.arange(sizes.sum())
-    return np.minimum.reduceat(EUCLIDEAN.pairs(a, np.repeat(rows, sizes), b, columns), starts)
+    pairs = EUCLIDEAN.pairs(a, np.repeat(rows, sizes), b, ranges(B.offsets[bags], sizes))
+    return np.minimum.reduceat(pairs, np.cumsum(sizes) - sizes)
 
 
 class _Rough:

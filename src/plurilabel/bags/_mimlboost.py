@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -85,16 +85,13 @@ class MIMLBoost(BagClassifier, ScoringClassifier):
            [0, 1]])
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "estimator": [None, HasMethods(["fit", "predict"])],
-    }
     _fitted: ClassVar[Declared] = {
         "estimators_": values("m"),
         "estimator_weights_": numbers("m"),
         "constant_": numbers("n_labels_"),
     }
 
-    estimator: Any = None
+    estimator: Annotated[Any, HasMethods(["fit", "predict"])] | None = None
     _: KW_ONLY
     n_estimators: int = 25
     random_state: Any = None

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from itertools import pairwise
-from typing import Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -99,16 +98,13 @@ class BagsToRows(AllOrNothing, TransformerMixin, BaseEstimator):
            [0, 1]])
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "kinds": [StrOptions(set(ROW_KINDS)), "array-like"],
-    }
     _fitted: ClassVar[Declared] = {
         "n_features_in_": count(), "kinds_": values(None), "distance_": parameter(),
         "medoids_": values(None, optional=True),
         "centers_": numbers(None, "n_features_in_", optional=True), "rate_": number(optional=True),
     }  # fmt: skip
 
-    kinds: str | Sequence[str] = ("mean", "extremes")
+    kinds: Annotated[Any, StrOptions(set(ROW_KINDS)), "array-like"] = ("mean", "extremes")
     _: KW_ONLY
     n_medoids: Fraction | AtLeastOne = 0.2
     distance: Literal["max", "average", "min"] = "average"
@@ -261,6 +257,7 @@ def _extremes(bags: Bags, end: Any) -> Any:
     return found
 
 
+@dataclass(eq=False, repr=False)
 class OnInstances(AllOrNothing, TransformerMixin, BaseEstimator):
     """A transformer of rows, such as a scaler, applied to the instances of bags.
 
@@ -286,12 +283,7 @@ class OnInstances(AllOrNothing, TransformerMixin, BaseEstimator):
     >>> learner = make_pipeline(OnInstances(MinMaxScaler()), MIMLkNN())
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "transformer": [HasMethods(["fit", "transform"])]
-    }
-
-    def __init__(self, transformer: Any):
-        self.transformer = transformer
+    transformer: Annotated[Any, HasMethods(["fit", "transform"])]
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
         """Fit the transformer on all instances of the bags X, or on a matrix; y is ignored."""

@@ -145,7 +145,11 @@ class Description:
             ("concurrence (SCUMBLE)", self.scumble,
              "0 = frequent and rare labels never co-occur"),
         )  # fmt: skip
-        return [(what, _figure(value), note) for what, value, note in figures if value is not None]
+
+        def text(value: float) -> str:
+            return str(value) if isinstance(value, int) else f"{value:.3f}".replace("nan", "-")
+
+        return [(what, text(value), note) for what, value, note in figures if value is not None]
 
     def summary(self, top: int = 10) -> str:
         """The statistics as text, with the ``top`` labels, label sets and pairs of labels."""
@@ -254,12 +258,6 @@ class Description:
         }
 
 
-def _figure(value: float) -> str:
-    if isinstance(value, int):
-        return str(value)
-    return "-" if np.isnan(value) else f"{value:.3f}"
-
-
 def describe(
     Y: Any, *, X: Any = None, label_names: Sequence[str] | None = None, name: str = ""
 ) -> Description:
@@ -361,11 +359,7 @@ def _statistics(S: sparse.csr_array, set_counts: NDArray[np.int64], n: int) -> d
     with np.errstate(divide="ignore", invalid="ignore"):
         irlbl = np.where(counts > 0, counts.max() / counts, np.inf)
     present = irlbl[counts > 0]
-    # 1 - geometric / arithmetic mean of IRLbl in each set; exactly 0 for at most one label
-    ir, least = np.where(counts > 0, irlbl, 1.0), np.maximum(sizes, 1)
-    geometric = np.exp(S.astype(np.float64) @ np.log(ir) / least)
-    arithmetic = np.maximum(S.astype(np.float64) @ ir / least, 1.0)  # an empty set has none
-    scumble = np.where(sizes > 1, np.maximum(1 - geometric / arithmetic, 0), 0)
+    scumble = set_scumble(S, np.where(counts > 0, irlbl, 1.0))
     cardinality = float(counts.sum() / n)
     with np.errstate(invalid="ignore"):
         label_scumble = total(scumble * set_counts) / counts
@@ -383,6 +377,14 @@ def _statistics(S: sparse.csr_array, set_counts: NDArray[np.int64], n: int) -> d
         "scumble": float(scumble @ set_counts / n),
         "label_scumble": label_scumble,
     }
+
+
+def set_scumble(S: sparse.csr_array, ir: Vector) -> Vector:
+    """1 - geometric / arithmetic mean of the IRLbl in each label set; 0 for at most one label."""
+    sizes, S = np.diff(S.indptr), S.astype(np.float64)
+    geometric = np.exp(S @ np.log(ir) / np.maximum(sizes, 1))
+    arithmetic = np.maximum(S @ ir / np.maximum(sizes, 1), 1.0)  # an empty set has none
+    return np.where(sizes > 1, np.maximum(1 - geometric / arithmetic, 0), 0)
 
 
 def _n_features(X: Any, n: int) -> int:

@@ -3,49 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from numbers import Integral, Real
-from typing import Any, Literal
+from numbers import Real
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from plurilabel._core.base import NumberedNames
-from plurilabel._core.compat import Interval, StrOptions, validate_parameter_constraints
+from plurilabel._core.compat import (
+    AtLeastOne,
+    Interval,
+    Natural,
+    NotNegative,
+    Positive,
+    check_arguments,
+)
 from plurilabel._core.data.dataset import Dataset
 
 _ROWS_TO_SCALE_ON = 5000  # enough to match the cardinality to about 1 %
 _HALVINGS = 30
 _CLOSE_ENOUGH = 1e-3
-_SIZES = ("n_samples", "n_features", "n_labels")
-CONSTRAINTS: dict[str, list[Any]] = {
-    **{size: [Interval(Integral, 1, None, closed="left")] for size in _SIZES},
-    "cardinality": [Interval(Real, 0, None, closed="neither")],
-    "imbalance": [Interval(Real, 0, None, closed="left")],
-    "allow_empty": ["boolean"],
-    "random_state": ["random_state"],
-}
-_CONSTRAINTS = CONSTRAINTS | {
-    "shape": [StrOptions({"spheres", "cubes"})],
-    "n_irrelevant": [Interval(Integral, 0, None, closed="left")],
-    "n_redundant": [Interval(Integral, 0, None, closed="left")],
-    "dependence": [Interval(Real, 0, 1, closed="left")],
-    "noise": [Interval(Real, 0, 0.5, closed="left")],
-}
 
 
 def make_multilabel(
-    n_samples: int = 100,
-    n_features: int = 10,
-    n_labels: int = 5,
+    n_samples: AtLeastOne = 100,
+    n_features: AtLeastOne = 10,
+    n_labels: AtLeastOne = 5,
     *,
     shape: Literal["spheres", "cubes"] = "spheres",
-    n_irrelevant: int = 0,
-    n_redundant: int = 0,
-    cardinality: float = 2.0,
-    dependence: float = 0.0,
-    imbalance: float = 0.5,
-    noise: float = 0.0,
+    n_irrelevant: Natural = 0,
+    n_redundant: Natural = 0,
+    cardinality: Positive = 2.0,
+    dependence: Annotated[float, Interval(Real, 0, 1, closed="left")] = 0.0,
+    imbalance: NotNegative = 0.5,
+    noise: Annotated[float, Interval(Real, 0, 0.5, closed="left")] = 0.0,
     allow_empty: bool = False,
     random_state: Any = None,
 ) -> Dataset:
@@ -106,7 +98,7 @@ def make_multilabel(
     >>> describe(data).cardinality
     1.5
     """
-    validate_parameter_constraints(_CONSTRAINTS, locals(), "make_multilabel")
+    check_arguments(make_multilabel, locals())
     n, q, d = n_samples, n_labels, n_features - n_irrelevant - n_redundant
     if d < 1:
         raise ValueError(

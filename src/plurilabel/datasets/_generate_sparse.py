@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from numbers import Real
-from typing import Any, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,31 +12,33 @@ from scipy import sparse
 
 from plurilabel._core.base import NumberedNames
 from plurilabel._core.blocks import csr_of_rows, row_blocks
-from plurilabel._core.compat import Interval, validate_parameter_constraints
+from plurilabel._core.compat import (
+    AtLeastOne,
+    Interval,
+    NotNegative,
+    Positive,
+    Share,
+    check_arguments,
+)
 from plurilabel._core.data.dataset import Dataset
-from plurilabel.datasets._generate import CONSTRAINTS, generator, label_groups, zipf
+from plurilabel.datasets._generate import generator, label_groups, zipf
 
 Ints: TypeAlias = NDArray[np.int64]
 _OWN_WORDS = 12  # words that belong to a label
 _BACKGROUND = 0.3  # share of the words that do not depend on labels
 _DRAWS_AT_ONCE = 2**18  # bounds the working memory to some 20 MB
-_CONSTRAINTS = CONSTRAINTS | {
-    "dependence": [Interval(Real, 0, 1, closed="both")],
-    "noise": [Interval(Real, 0, 1, closed="both")],
-    "nnz_per_row": [Interval(Real, 1, None, closed="left")],
-}
 
 
 def make_sparse_multilabel(
-    n_samples: int = 1000,
-    n_features: int = 1000,
-    n_labels: int = 100,
+    n_samples: AtLeastOne = 1000,
+    n_features: AtLeastOne = 1000,
+    n_labels: AtLeastOne = 100,
     *,
-    cardinality: float = 3.0,
-    dependence: float = 0.5,
-    imbalance: float = 1.0,
-    noise: float = 0.0,
-    nnz_per_row: float = 30.0,
+    cardinality: Positive = 3.0,
+    dependence: Share = 0.5,
+    imbalance: NotNegative = 1.0,
+    noise: Share = 0.0,
+    nnz_per_row: Annotated[float, Interval(Real, 1, None, closed="left")] = 30.0,
     allow_empty: bool = False,
     random_state: Any = None,
 ) -> Dataset:
@@ -87,7 +89,7 @@ def make_sparse_multilabel(
     >>> print(f"{data.Y.nnz / 5000:.1f} labels, {data.X.nnz / 5000:.0f} words")
     4.0 labels, 30 words
     """
-    validate_parameter_constraints(_CONSTRAINTS, locals(), "make_sparse_multilabel")
+    check_arguments(make_sparse_multilabel, locals())
     n, d, q = n_samples, n_features, n_labels
     least = 0 if allow_empty else 1
     bounds = (("cardinality", cardinality, least, q), ("nnz_per_row", nnz_per_row, 1, d))

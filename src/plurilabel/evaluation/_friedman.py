@@ -63,10 +63,8 @@ class Friedman:
 
 
 def rank_rows(values: Array, greater_is_better: bool) -> Array:
-    """Rank the learners within each dataset, 1 for the best; NaN has no rank.
-
-    Values of a row are tied if they agree to eleven digits of the largest.
-    """
+    """Rank the learners within each dataset, 1 for the best; NaN has no rank."""
+    # Values of a row are tied if they agree to eleven digits of the largest.
     size = np.abs(np.where(np.isfinite(values), values, 0)).max(axis=1, keepdims=True)
     # means of the same scores in another order may differ in the last digit
     rounded = np.round(values / np.where(size > 0, size, 1), 11)
@@ -183,11 +181,9 @@ def friedman(
 
 
 def exact_friedman(ranks: Array) -> float | None:
-    """P-value from all permutations of the ranks within datasets; None if there are too many.
-
-    Rank sums are built up dataset by dataset. Only their sorted form matters, so few states are
-    distinct. ``scipy.stats.permutation_test`` would enumerate all (k!)^n permutations.
-    """
+    """P-value from all permutations of the ranks within datasets; None if there are too many."""
+    # Rank sums are built up dataset by dataset. Only their sorted form matters, so few states are
+    # distinct. ``scipy.stats.permutation_test`` would enumerate all (k!)^n permutations.
     (n, k), most = ranks.shape, MOST_SUMS
     base = np.int64(2 * n * k + 1)
     if k > MOST_LEARNERS or k * np.log2(float(base)) > 62:  # a state must fit into one integer

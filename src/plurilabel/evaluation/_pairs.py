@@ -256,11 +256,9 @@ def wilcoxon(
 
 
 def holm_adjusted(pvalues: ArrayLike) -> Array:
-    """Correct p-values for their number by Holm's step-down rule.
-
-    The smallest of m p-values is multiplied by m, the next by m - 1, and so on; none falls below
-    the previous one or exceeds 1.
-    """
+    """Correct p-values for their number by Holm's step-down rule."""
+    # The smallest of m p-values is multiplied by m, the next by m - 1, and so on; none falls below
+    # the previous one or exceeds 1.
     p = np.asarray(pvalues, dtype=np.float64)
     order, adjusted = np.argsort(p, kind="stable"), np.empty_like(p)
     steps = np.arange(len(p), 0, -1)

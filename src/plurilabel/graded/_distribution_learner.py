@@ -3,31 +3,25 @@
 from __future__ import annotations
 
 import warnings
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import DataConversionWarning
 from sklearn.metrics import accuracy_score
 from sklearn.utils import assert_all_finite
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from plurilabel._core.base import (
-    AllOrNothing,
-    column_names,
-    default_label_names,
-    validate_features,
-)
-from plurilabel._core.compat import check_params
-from plurilabel._core.fitted import Declared, count, flag, values
+from plurilabel._core.base import column_names, default_label_names
+from plurilabel._core.fitted import Declared, values
+from plurilabel.graded._graded_classifier import GradedLearner
 from plurilabel.graded._measures import check_distributions, intersection_similarity
 
 
-class DistributionLearner(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
+class DistributionLearner(GradedLearner):
     """Base class of learners of label distributions. Subclasses write two hooks.
 
     Degrees tell how far labels describe an instance; they are non-negative and sum to one.
@@ -64,10 +58,7 @@ class DistributionLearner(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
     array([[0.25, 0.75, 0.  ]])
     """
 
-    _fitted: ClassVar[Declared] = {
-        "n_features_in_": count(), "n_labels_": count(), "label_names_": values("n_labels_"),
-        "single_output_": flag(), "classes_": values("n_labels_"),
-    }  # fmt: skip
+    _fitted: ClassVar[Declared] = {"classes_": values("n_labels_")}
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Learn from instances and the degrees of their labels.
@@ -78,11 +69,7 @@ class DistributionLearner(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
         y : array-like or data frame of shape (n, q), or 1-D classes
             Non-negative degrees; rows sum to one up to a thousandth, and are scaled to do so.
         """
-        if y is None:
-            who = type(self).__name__
-            raise ValueError(f"{who} requires y to be passed, but the target y is None")
-        check_params(self)
-        X = self._validate_X(X, reset=True)
+        X = self._checked(X, y)
         D = self._encode(y)
         check_consistent_length(X, D)
         self._fit(X, D)
@@ -117,9 +104,6 @@ class DistributionLearner(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
     @abstractmethod
     def _distributions(self, X: Any) -> NDArray[np.float64]: ...
 
-    def _validate_X(self, X: Any, *, reset: bool) -> Any:
-        return validate_features(self, X, reset=reset)
-
     def _encode(self, y: Any) -> NDArray[np.float64]:
         """Degrees (n, q); remembers the form of y."""
         names, flat = column_names(y), None if sparse.issparse(y) else _classes(y)
@@ -137,12 +121,6 @@ class DistributionLearner(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
         self.n_labels_ = D.shape[1]
         self.label_names_ = np.asarray(names or default_label_names(D.shape[1]), dtype=object)
         return D
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        tags.input_tags.sparse = True
-        return tags
 
 
 def _classes(y: Any) -> NDArray[Any] | None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from itertools import pairwise
 from numbers import Integral
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.extmath import safe_sparse_dot
 
-from plurilabel._core.compat import NotNegative, StrOptions
+from plurilabel._core.compat import NotNegative
 from plurilabel._core.fitted import Declared, lists_of_numbers, parameter
 from plurilabel.graded._distribution_learner import DistributionLearner
 
@@ -86,19 +86,15 @@ class DistributionNetwork(DistributionLearner):
            [0.2, 0.7, 0.1]])
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "hidden_layer_sizes": ["array-like"],
-        "activation": [StrOptions(set(ACTIVATIONS))],
-    }
     _fitted: ClassVar[Declared] = {
         "activation_": parameter(),
         "coefs_": lists_of_numbers("n_layers", None, None),
         "intercepts_": lists_of_numbers("n_layers", None),
     }
 
-    hidden_layer_sizes: Sequence[int] = ()
+    hidden_layer_sizes: Annotated[Sequence[int], "array-like"] = ()
     _: KW_ONLY
-    activation: str = "tanh"
+    activation: Literal["tanh", "relu", "logistic"] = "tanh"
     alpha: NotNegative = 0.001
     max_iter: int = 1000
     tol: float = 1e-4

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,13 +11,39 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from plurilabel._core.base import AllOrNothing, default_label_names, validate_features
-from plurilabel._core.compat import StrOptions, check_params
+from plurilabel._core.compat import check_params
 from plurilabel._core.fitted import Declared, count, flag, parameter, values
 from plurilabel.graded._measures import mean_absolute_error
 from plurilabel.graded._scale import at_least, consistent, read_grades
 
 
-class GradedClassifier(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
+class GradedLearner(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
+    """What learners of grades and of label distributions share."""
+
+    _fitted: ClassVar[Declared] = {
+        "n_features_in_": count(), "n_labels_": count(), "label_names_": values("n_labels_"),
+        "single_output_": flag(),
+    }  # fmt: skip
+
+    def _checked(self, X: Any, y: Any) -> Any:
+        """X of ``fit``, validated after the parameters."""
+        if y is None:
+            who = type(self).__name__
+            raise ValueError(f"{who} requires y to be passed, but the target y is None")
+        check_params(self)
+        return self._validate_X(X, reset=True)
+
+    def _validate_X(self, X: Any, *, reset: bool) -> Any:
+        return validate_features(self, X, reset=reset)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        tags.input_tags.sparse = True
+        return tags
+
+
+class GradedClassifier(GradedLearner):
     """Base class of learners of grades. Subclasses write two hooks.
 
     Internally a grade is its rank on the scale, 0 to m - 1, and a learner learns the cut sets:
@@ -61,18 +87,12 @@ class GradedClassifier(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
     array([[3, 5]])
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "grades": [None, "array-like"],
-        "decision": [StrOptions({"median", "mode"})],
-    }
     _fitted: ClassVar[Declared] = {
-        "n_features_in_": count(), "n_labels_": count(), "label_names_": values("n_labels_"),
-        "single_output_": flag(), "grades_": values("m"), "classes_": values("m"),
-        "decision_": parameter(),
+        "grades_": values("m"), "classes_": values("m"), "decision_": parameter(),
     }  # fmt: skip
 
-    grades: Any
-    decision: str
+    grades: Annotated[Any, None, "array-like"]
+    decision: Literal["median", "mode"]
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Learn from instances and the grades of their labels.
@@ -151,11 +171,7 @@ class GradedClassifier(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
 
     def _validate_fit(self, X: Any, y: Any) -> tuple[Any, NDArray[np.int8]]:
         """Validate X and y, remember the form of y, and return X and the cuts."""
-        if y is None:
-            who = type(self).__name__
-            raise ValueError(f"{who} requires y to be passed, but the target y is None")
-        check_params(self)
-        X = self._validate_X(X, reset=True)
+        X = self._checked(X, y)
         found = read_grades(y, self.grades)
         check_consistent_length(X, found.ranks)
         self.decision_ = self.decision
@@ -165,9 +181,6 @@ class GradedClassifier(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
         self.label_names_ = np.asarray(found.names or default_label_names(q), dtype=object)
         return X, at_least(found.ranks, len(found.scale))
 
-    def _validate_X(self, X: Any, *, reset: bool) -> Any:
-        return validate_features(self, X, reset=reset)
-
     def _consistent(self, X: Any) -> NDArray[np.float64]:
         """Cumulative probabilities (n, q, m - 1) for unchecked X."""
         check_is_fitted(self)
@@ -175,12 +188,6 @@ class GradedClassifier(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
         if len(self.grades_) == 1:
             return np.empty((X.shape[0], self.n_labels_, 0))
         return consistent(self._cumulative(X))
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        tags.input_tags.sparse = True
-        return tags
 
 
 def _shares(cumulative: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,7 +61,7 @@ class GradedMLkNN(GradedClassifier):
     _: KW_ONLY
     smoothing: float = 1.0
     grades: Any = None
-    decision: str = "median"
+    decision: Literal["median", "mode"] = "median"
     metric: Any = "euclidean"
     index: Any = None
     n_jobs: int | None = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,6 +21,7 @@ from plurilabel._core.blocks import dense
 from plurilabel._core.compat import HasMethods
 from plurilabel._core.fitted import Declared, values
 from plurilabel.graded._graded_classifier import GradedClassifier
+from plurilabel.learners.shared import only_weights
 from plurilabel.learners.transformation import (
     BinaryRelevance,
     StackedRelevance,
@@ -44,16 +45,13 @@ class Reduction(AroundEstimator, GradedClassifier):
         label, and a second layer that sees their scores for all labels.
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "estimator": [HasMethods(["fit", "predict"])],
-    }
     # none are needed for a single grade
     _fitted: ClassVar[Declared] = {"estimators_": values(None, optional=True)}
 
-    estimator: Any
+    estimator: Annotated[Any, HasMethods(["fit", "predict"])]
     _: KW_ONLY
     grades: Any = None
-    decision: str = "median"
+    decision: Literal["median", "mode"] = "median"
     n_jobs: int | None = None
 
     def fit(self, X: ArrayLike, y: ArrayLike, **params: Any) -> Self:
@@ -92,16 +90,8 @@ class Reduction(AroundEstimator, GradedClassifier):
         """Parameters for the learner's ``fit`` beside X and y."""
         if get_config()["enable_metadata_routing"]:
             return dict(process_routing(self, "fit", **params).estimator.fit)
-        given = {name: value for name, value in params.items() if value is not None}
-        if others := sorted(given.keys() - {"sample_weight"}):
-            raise ValueError(
-                f"passing {others} to fit is only supported if metadata routing is enabled: "
-                "sklearn.set_config(enable_metadata_routing=True)"
-            )
-        if given and not isinstance(self._learner(), TransformationClassifier):
-            name = type(self.estimator).__name__
-            raise ValueError(f"sample_weight was passed, but fit of {name} does not accept it")
-        return given
+        taken = isinstance(self._learner(), TransformationClassifier)
+        return only_weights(params, self.estimator, taken=taken)
 
     def _cumulative(self, X: Any) -> NDArray[np.floating]:
         parts = Parallel(n_jobs=self.n_jobs, prefer="threads")(

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 
 from plurilabel.inspection import _display
-from plurilabel.inspection._display import Array, PredictedDisplay
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from plurilabel.inspection._display import Array, Axes, PredictedDisplay
 
 NOTHING = "(nothing instead)"
 
@@ -80,13 +77,11 @@ class LabelConfusionDisplay(PredictedDisplay):
 
     def plot(self, *, max_labels: int = 30, ax: Axes | None = None) -> Self:
         """Draw the ``max_labels`` most frequent labels in ``ax``, or in a new figure."""
-        shown = _display.most_frequent(self.positives, max_labels)
-        names = [self.label_names[l] for l in shown]
+        shown, names, note = self._highest(self.positives, max_labels)
         part = self.counts[np.ix_(shown, np.append(shown, -1))]
         self.share_ = part / np.maximum(self.positives[shown], 1)[:, None]
         columns = [*names, NOTHING]
         ax = self._begin(ax, _display.heat_size(names, columns))
-        note = _display.how_many(len(shown), len(self.label_names))
         errors = self.share_.copy()
         np.fill_diagonal(errors, np.nan)  # hits are far above the errors: written as text
         _display.heat(ax, errors, names, columns, f"share of a true label's instances{note}")

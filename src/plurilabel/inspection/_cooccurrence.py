@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 
 from plurilabel.datasets import describe
 from plurilabel.inspection import _display
-from plurilabel.inspection._display import Array, Display
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from plurilabel.inspection._display import Array, Axes, Display
 
 
 class CooccurrenceDisplay(Display):
@@ -78,13 +75,11 @@ class CooccurrenceDisplay(Display):
     def plot(self, *, max_labels: int = 40, ax: Axes | None = None) -> Self:
         """Draw the ``max_labels`` most frequent labels in ``ax``, or in a new figure."""
         counts = self.together.diagonal()
-        shown = _display.most_frequent(counts, max_labels)
-        names = [self.label_names[l] for l in shown]
+        shown, names, note = self._highest(counts, max_labels)
         part: Array = self.together[shown][:, shown].toarray()
         self.share_ = part / np.maximum(counts[shown], 1)[:, None]
         np.fill_diagonal(self.share_, np.nan)  # always 1, far above the rest
         ax = self._begin(ax, _display.heat_size(names, names))
-        note = _display.how_many(len(shown), len(self.label_names))
         _display.heat(ax, self.share_, names, names, f"share of the row's instances{note}")
         ax.set_xlabel("that also have this label")
         return self

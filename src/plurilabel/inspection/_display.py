@@ -17,7 +17,9 @@ from plurilabel._core.words import display_width, printable, shortened
 from plurilabel.metrics import label_scores
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+    from matplotlib.axes import Axes as Axes
+else:  # the displays import it from here, with or without matplotlib
+    Axes = Any
 
 Array = NDArray[Any]
 
@@ -39,11 +41,20 @@ class Display:
 
     ax_: Any
     figure_: Any
+    label_names: Sequence[str]
 
     def _begin(self, ax: Axes | None, size: tuple[float, float]) -> Axes:
         self.ax_ = axes(ax, size, type(self).__name__)
         self.figure_ = self.ax_.figure
         return self.ax_
+
+    def _highest(self, counts: Array, most: int) -> tuple[NDArray[np.intp], list[str], str]:
+        """Labels with the highest counts or scores, their names, and a note on those not shown."""
+        if most < 1:
+            raise ValueError(f"max_labels must be at least 1, got {most}")
+        shown, q = np.argsort(-counts, kind="stable")[:most], len(counts)
+        note = "" if len(shown) == q else f"\n({len(shown)} most frequent of {q:,} labels)"
+        return shown, [self.label_names[l] for l in shown], note
 
 
 class PredictedDisplay(Display):
@@ -144,13 +155,6 @@ def in_order(given: Any, names: Any) -> Any:
     return safe_indexing(given, [own.index(name) for name in wanted], axis=1)
 
 
-def most_frequent(counts: Array, most: int) -> NDArray[np.intp]:
-    """Indices of the highest counts or scores, highest first."""
-    if most < 1:
-        raise ValueError(f"max_labels must be at least 1, got {most}")
-    return np.argsort(-counts, kind="stable")[:most]
-
-
 def shown_names(names: Sequence[str]) -> list[str]:
     """Short names in which matplotlib finds no mathematics."""
     short = (_with_both_ends(printable(" ".join(name.split()))) for name in names)
@@ -189,11 +193,6 @@ def _fonts(names: Sequence[str]) -> list[str]:
         return usual
     installed = {font.name for font in fontManager.ttflist}
     return [*usual, *(font for font in _EAST_ASIAN if font in installed)]
-
-
-def how_many(shown: int, labels: int) -> str:
-    """A note on the labels that are not shown."""
-    return "" if shown == labels else f"\n({shown} most frequent of {labels:,} labels)"
 
 
 def heat(ax: Axes, values: Array, rows: Sequence[str], columns: Sequence[str], title: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -12,11 +12,8 @@ from plurilabel._core.base import CUTS, check_labels, column_names
 from plurilabel._core.blocks import dense
 from plurilabel._core.scores import score_method
 from plurilabel.inspection import _display
-from plurilabel.inspection._display import BLUE, GRAY, ORANGE, Array, Display
+from plurilabel.inspection._display import BLUE, GRAY, ORANGE, Array, Axes, Display
 from plurilabel.metrics import label_scores
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 
 @dataclass(eq=False, repr=False)
@@ -117,8 +114,8 @@ class InstanceScoresDisplay(Display):
 
     def plot(self, *, max_labels: int = 20, ax: Axes | None = None) -> Self:
         """Draw the ``max_labels`` highest scores in ``ax``, or in a new figure."""
-        shown = _display.most_frequent(self.scores, max_labels)
-        k, names, scores = len(shown), [self.label_names[l] for l in shown], self.scores[shown]
+        shown, names, _ = self._highest(self.scores, max_labels)
+        k, scores = len(shown), self.scores[shown]
         ax = self._begin(ax, (_display.name_inches(names) + 4.5, max(0.24 * k, 1.0) + 1.1))
         at, chosen = np.arange(k), self.predicted[shown].astype(bool)
         for which, color, label in ((chosen, BLUE, "predicted"), (~chosen, "#b9c2cb", None)):

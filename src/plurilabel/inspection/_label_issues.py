@@ -198,10 +198,8 @@ def _weights(given: NDArray[np.int8], unknown: Unknown, p: Floats) -> NDArray[np
 
 
 def _regressions(C: NDArray[np.float64], n: int) -> NDArray[np.float64]:
-    """Ridge regressions of each label's residual on the others, from the products of n rows.
-
-    The weights are -T_kl / T_ll, T the inverse of C with the ridge: no q regressions.
-    """
+    """Ridge regressions of each label's residual on the others, from the products of n rows."""
+    # The weights are -T_kl / T_ll, T the inverse of C with the ridge: no q regressions.
     q = len(C)
     # few rows determine q - 1 weights poorly, and each row contributes to its own prediction
     ridge = (RIDGE + q / n) * np.trace(C) / q

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 
 from plurilabel.inspection import _display
-from plurilabel.inspection._display import COLORS, Array, PredictedDisplay
+from plurilabel.inspection._display import COLORS, Array, Axes, PredictedDisplay
 from plurilabel.metrics import per_label
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 MEASURES = ("accuracy", "precision", "recall", "f1", "jaccard")
 
@@ -84,8 +81,8 @@ class LabelScoresDisplay(PredictedDisplay):
 
     def plot(self, *, max_labels: int = 40, ax: Axes | None = None) -> Self:
         """Draw the ``max_labels`` most frequent labels in ``ax``, or in a new figure."""
-        shown = _display.most_frequent(self.positives, max_labels)
-        k, names = len(shown), [self.label_names[l] for l in shown]
+        shown, names, note = self._highest(self.positives, max_labels)
+        k = len(shown)
         ax = self._begin(ax, (_display.name_inches(names) + 5.0, max(0.2 * k, 1.2) + 1.0))
         at = np.arange(k)
         values = np.array([self.values[m][shown] for m in self.values])
@@ -101,7 +98,6 @@ class LabelScoresDisplay(PredictedDisplay):
                 f"{count:,}", (1, y), (8, 0), xycoords=("axes fraction", "data"),
                 textcoords="offset points", va="center", fontsize=7.5, color="#59636e",
             )  # fmt: skip
-        note = _display.how_many(k, len(self.label_names))
         ax.set_title(f"by label, with number of instances{note}", loc="left", fontsize=10)
         ax.legend(
             frameon=False, ncols=3, loc="upper left", bbox_to_anchor=(0, -0.25 / k * 4),

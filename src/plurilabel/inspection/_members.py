@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from sklearn.pipeline import Pipeline
 
 from plurilabel.inspection import _display
-from plurilabel.inspection._display import BLUE, GRAY, ORANGE, Display
+from plurilabel.inspection._display import BLUE, GRAY, ORANGE, Axes, Display
 from plurilabel.metrics import get_measure
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 
 class MembersDisplay(Display):

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 
 from plurilabel.inspection import _display
-from plurilabel.inspection._display import BLUE, GRAY, Array, Display
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from plurilabel.inspection._display import BLUE, GRAY, Array, Axes, Display
 
 
 @dataclass(eq=False, repr=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,12 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 from plurilabel._core.base import CUTS, column_names, names_or_default
 from plurilabel._core.scores import score_method
 from plurilabel.inspection import _display
-from plurilabel.inspection._display import BLUE, COLORS, GRAY, GREEN, ORANGE, Array, Display
+from plurilabel.inspection._display import BLUE, COLORS, GRAY, GREEN, ORANGE, Array, Axes, Display
 from plurilabel.metrics.shared import CountMeasure
 from plurilabel.thresholds import shared as thresholds
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 X_LABEL = "cut: labels with a higher score are predicted"
 

@@ -27,13 +27,11 @@ def splits_by(
     cv: Any, X: Any, y: Any, groups: Any = None, *, stratify: bool = True,
     random_state: int | None = None, **metadata: Any,
 ) -> list[Split]:  # fmt: skip
-    """Row indices of training and test parts, for any ``cv`` that scikit-learn accepts.
-
-    An int is a number of folds, of whole groups if there are any; None means 5. Other values must
-    not separate the rows of a group. ``stratify`` and ``random_state`` apply to a number of folds;
-    without a seed, rows are assigned in order. Folds that are not stratified give an unbiased
-    estimate: the labels of a test part do not depend on those of its training part.
-    """
+    """Row indices of training and test parts, for any ``cv`` that scikit-learn accepts."""
+    # An int is a number of folds, of whole groups if there are any; None means 5. Other values
+    # must not separate the rows of a group. ``stratify`` and ``random_state`` apply to a number of
+    # folds; without a seed, rows are assigned in order. Folds that are not stratified give an
+    # unbiased estimate: the labels of a test part do not depend on those of its training part.
     n = y.shape[0] if hasattr(y, "shape") else len(y)
     if groups is not None:
         groups = group_numbers(groups)
@@ -65,10 +63,8 @@ def splits_by(
 def held_out_rows(
     n: int, share: float, groups: Any = None, *, ordered: bool = False, random_state: int
 ) -> Split:
-    """Training and test rows: random ones, whole groups, or the last ones.
-
-    Not stratified, so that measures on the test rows are unbiased.
-    """
+    """Training and test rows: random ones, whole groups, or the last ones."""
+    # Not stratified, so that measures on the test rows are unbiased.
     sizes = part_sizes(n, (1 - share, share))
     if ordered:
         return np.arange(sizes[0]), np.arange(sizes[0], n)

@@ -23,7 +23,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
 from plurilabel._core.base import is_tags, tag_matrix
-from plurilabel._core.blocks import csr_of_rows
+from plurilabel._core.blocks import csr_of_rows, ranges
 from plurilabel._core.soft import soft_or_hard
 from plurilabel._core.unknown import known_part
 
@@ -69,10 +69,8 @@ def group_numbers(groups: Any) -> NDArray[np.intp]:
 
 
 def deal_rows(Y: sparse.csr_array, sizes: Ints, random_state: Any = None) -> Ints:
-    """Part of each row of Y (n, q), in canonical CSR; the sizes of the parts sum to n.
-
-    Without ``random_state``, rows with equal label sets are dealt in order.
-    """
+    """Part of each row of Y (n, q), in canonical CSR; the sizes of the parts sum to n."""
+    # Without ``random_state``, rows with equal label sets are dealt in order.
     Y = _used_labels(Y)
     if random_state is None:
         return _deal_in_order(Y, sizes)
@@ -86,11 +84,10 @@ def deal_rows(Y: sparse.csr_array, sizes: Ints, random_state: Any = None) -> Int
 def deal_block(
     Y: sparse.csr_array, sizes: Ints, weight: Floats, got: Ints, random_state: Any = None
 ) -> Ints:
-    """Part of each row of a block, where the parts already have some rows.
-
-    ``sizes`` (k,) and ``weight`` (q,), the number of rows divided by those with each label, refer
-    to all rows. ``got`` (q + 1, k) counts rows of each part by label, all rows last; updated.
-    """
+    """Part of each row of a block, where the parts already have some rows."""
+    # ``sizes`` (k,) and ``weight`` (q,), the number of rows divided by those with each label,
+    # refer to all rows. ``got`` (q + 1, k) counts rows of each part by label, all rows last;
+    # updated.
     n, k = Y.shape[0], len(sizes)
     tie = np.arange(n) if random_state is None else random_state.permutation(n)
     order = np.lexsort((tie, -(Y @ weight)))  # rows with many and rare labels first
@@ -162,7 +159,7 @@ def _deal_label_sets(Y: sparse.csr_array, key: NDArray[np.uint64], sizes: Ints) 
     in_bulk = np.zeros(len(count), dtype=np.intp)
     in_bulk[bulk] = share.sum(axis=1)
     dealt = np.empty(n, dtype=np.intp)  # parts of the sorted rows
-    dealt[_runs(start, in_bulk)] = np.repeat(np.tile(np.arange(k), len(bulk)), share.ravel())
+    dealt[ranges(start, in_bulk)] = np.repeat(np.tile(np.arange(k), len(bulk)), share.ravel())
 
     # Deal the rest row by row, rows with many and rare labels first.
     weight = n / np.bincount(Y.indices, minlength=Y.shape[1])  # (q,)
@@ -170,7 +167,7 @@ def _deal_label_sets(Y: sparse.csr_array, key: NDArray[np.uint64], sizes: Ints) 
     left = np.flatnonzero(count)
     left = left[np.lexsort((rows[start[left]], -(sets @ weight)[left]))]
     got = sets[bulk].T.astype(np.intp) @ share  # (q, k)
-    dealt[_runs(start[left], count[left])] = _deal_one_by_one(
+    dealt[ranges(start[left], count[left])] = _deal_one_by_one(
         sets[left], count[left], weight, got, sizes, filled=share.sum(axis=0)
     )
     part = np.empty(n, dtype=np.intp)
@@ -244,19 +241,11 @@ def _exchange(Y: sparse.csr_array, number: Ints, key: Ints, sizes: Ints, part: I
             i, j = gain[l].argmax(), loss[l].argmin()
 
 
-def _runs(start: Ints, length: Ints) -> Ints:
-    """``start[0], start[0] + 1, ..., start[1], ...``: ``length[i]`` numbers from ``start[i]``."""
-    before = np.cumsum(length) - length
-    return np.repeat(start - before, length) + np.arange(length.sum())
-
-
 def deal_groups(
     Y: sparse.csr_array, group: Ints, shares: Floats, random_state: Any = None
 ) -> Ints:
-    """Part of each row, with about the given shares of rows and without splitting a group.
-
-    Groups are numbered from 0; ``random_state`` breaks ties between groups and between parts.
-    """
+    """Part of each row, with about the given shares of rows and without splitting a group."""
+    # Groups are numbered from 0; ``random_state`` breaks ties between groups and between parts.
     Y, n, k = _used_labels(Y), len(group), len(shares)
     members = sparse.csr_array((np.ones(n), group, np.arange(n + 1))).T  # (groups, n)
     counts = sparse.csr_array(members @ sparse.hstack([Y, np.ones((n, 1))], format="csr"))

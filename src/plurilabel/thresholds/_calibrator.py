@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from numbers import Integral
-from typing import Any, ClassVar, Self
+from dataclasses import KW_ONLY, dataclass
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from plurilabel._core.base import AllOrNothing
 from plurilabel._core.blocks import dense
-from plurilabel._core.compat import Interval, StrOptions, check_params
+from plurilabel._core.compat import Natural, StrOptions, check_params
 from plurilabel._core.fitted import Declared, count, flag, lists_of_numbers, numbers, parameter
 from plurilabel._core.unknown import UnknownLabels, known_part
 from plurilabel.model_selection import IterativeStratifiedKFold
@@ -26,6 +26,7 @@ FOLDS = 5  # for "auto"
 EDGE = 1e-6  # probabilities closer to 0 or 1 have the log odds of this one
 
 
+@dataclass(eq=False, repr=False)
 class ScoreCalibrator(AllOrNothing, BaseEstimator):
     """Turn the scores of a classifier into probabilities, learned from scores and true labels.
 
@@ -93,10 +94,6 @@ class ScoreCalibrator(AllOrNothing, BaseEstimator):
            [0.33]])
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "method": [StrOptions({*METHODS, "auto"})],
-        "min_count": [Interval(Integral, 0, None, closed="left")],
-    }
     _fitted: ClassVar[Declared] = {
         "n_labels_": count(),
         "method_": parameter(),
@@ -105,9 +102,9 @@ class ScoreCalibrator(AllOrNothing, BaseEstimator):
         "maps_": lists_of_numbers(None, None, None),
     }
 
-    def __init__(self, method: str = "sigmoid", *, min_count: int = 10):
-        self.method = method
-        self.min_count = min_count
+    method: Annotated[str, StrOptions({*METHODS, "auto"})] = "sigmoid"
+    _: KW_ONLY
+    min_count: Natural = 10
 
     def fit(self, scores: ArrayLike, Y: ArrayLike) -> Self:
         """Learn the maps from scores and true labels.

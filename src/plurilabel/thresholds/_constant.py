@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from numbers import Real
-from typing import Any, ClassVar
+from dataclasses import KW_ONLY, dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from plurilabel._core.base import LabelMatrix
-from plurilabel._core.compat import Interval
+from plurilabel._core.compat import Finite
 from plurilabel._core.fitted import Declared, number
 from plurilabel._core.unknown import UnknownLabels
 from plurilabel.thresholds._strategy import Scores, Sets, ThresholdStrategy, above, just_below
 from plurilabel.thresholds._sweep import cut_between
 
 
+@dataclass(eq=False, repr=False)
 class ConstantThreshold(ThresholdStrategy):
     """Predict the labels whose score is above a given number.
 
@@ -39,18 +40,15 @@ class ConstantThreshold(ThresholdStrategy):
 
     _learns_from_known = True
     _needs_scores = False
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "cut": [Interval(Real, None, None, closed="neither")]
-    }
     _fitted: ClassVar[Declared] = {"cut_": number(finite=False)}
 
-    def __init__(self, cut: float = 0.5):
-        self.cut = cut
+    cut: Finite = 0.5
 
     def _fit(self, scores: Scores | None, Y: LabelMatrix) -> None:  # noqa: ARG002
         self.cut_ = float(self.cut)
 
 
+@dataclass(eq=False, repr=False)
 class CardinalityThreshold(ThresholdStrategy):
     """One cut for all labels, such that the mean set size is that of the training labels.
 
@@ -91,14 +89,13 @@ class CardinalityThreshold(ThresholdStrategy):
     """
 
     _learns_from_known = True
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"batch": ["boolean"]}
     _fitted: ClassVar[Declared] = {
         "cardinality_": number(),
         "cut_": number(finite=False, optional=True),
     }
 
-    def __init__(self, *, batch: bool = False):
-        self.batch = batch
+    _: KW_ONLY
+    batch: bool = False
 
     def learns_from_scores(self) -> bool:
         return not self.batch

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from numbers import Real
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from plurilabel._core.base import LabelMatrix
 from plurilabel._core.blocks import row_blocks
-from plurilabel._core.compat import Interval
+from plurilabel._core.compat import Positive, Share
 from plurilabel._core.fitted import Declared, parameter
 from plurilabel.thresholds._strategy import (
     BLOCK,
@@ -22,6 +22,7 @@ from plurilabel.thresholds._strategy import (
 )
 
 
+@dataclass(eq=False, repr=False)
 class ExpectedF(ThresholdStrategy):
     """Predict the label set whose expected F-beta is highest, given independent labels.
 
@@ -61,15 +62,11 @@ class ExpectedF(ThresholdStrategy):
 
     _learns_from_known = True
     _needs_scores = False
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "beta": [Interval(Real, 0, None, closed="neither")],
-        "empty": [Interval(Real, 0, 1, closed="both")],
-    }
     _fitted: ClassVar[Declared] = {"beta_": parameter(), "empty_": parameter()}
 
-    def __init__(self, beta: float = 1.0, *, empty: float = 0.0):
-        self.beta = beta
-        self.empty = empty
+    beta: Positive = 1.0
+    _: KW_ONLY
+    empty: Share = 0.0
 
     def _fit(self, scores: Scores | None, Y: LabelMatrix) -> None:  # noqa: ARG002
         check_probabilities(scores, "ExpectedF")
@@ -127,9 +124,7 @@ def _largest_sizes(p: NDArray[Any], mean: NDArray[Any], beta: float) -> NDArray[
     return p.shape[1] - possible[:, ::-1].argmax(axis=1)
 
 
-def _expected_f(
-    p: NDArray[np.float64], most: int, terms: int, beta: float, empty: float
-) -> NDArray[np.float64]:
+def _expected_f(p: Scores, most: int, terms: int, beta: float, empty: float) -> Scores:
     """E F(k) for k = 0..most; the rows of p are descending, |y| above ``terms`` is ignored."""
     m, q = p.shape
     size = np.zeros((terms + 1, m))  # size[t] = P(|y| = t)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar, NamedTuple
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,6 +47,7 @@ MEASURES: dict[str, _MeanMeasure] = {
 _BY_NAME = MEASURES | {name: MEASURES[ours] for name, ours in ALIASES.items() if ours in MEASURES}
 
 
+@dataclass(eq=False, repr=False)
 class GlobalThreshold(ThresholdStrategy):
     """One cut for all labels, at which a measure of the predictions is highest.
 
@@ -81,13 +83,9 @@ class GlobalThreshold(ThresholdStrategy):
     """
 
     _learns_from_known = True
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "measure": [StrOptions(set(_BY_NAME)), callable]
-    }
     _fitted: ClassVar[Declared] = {"cut_": number(finite=False)}
 
-    def __init__(self, measure: str | Callable[..., Any] = "micro_f1"):
-        self.measure = measure
+    measure: Annotated[str | Callable[..., Any], StrOptions(set(_BY_NAME)), callable] = "micro_f1"
 
     def _fit(self, scores: Scores, Y: LabelMatrix) -> None:
         over, of_counts, labelled = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from numbers import Real
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -116,14 +116,11 @@ class RiskControl(ThresholdStrategy):
 
     _learns_from_known = True
     _learns_from_soft = False
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "risk": [StrOptions(set(RISKS)), callable],
-    }
     _fitted: ClassVar[Declared] = {"cut_": number(finite=False), "risk_": number()}
 
     alpha: Fraction = 0.1
     _: KW_ONLY
-    risk: str | Callable[..., Any] = "recall"
+    risk: Annotated[str | Callable[..., Any], StrOptions(set(RISKS)), callable] = "recall"
     delta: Fraction | None = None
     bound: Literal["bentkus", "betting"] = "bentkus"
 
@@ -248,6 +245,7 @@ def _search(
     return float(cuts[low]), mean_loss(cuts[low])
 
 
+@dataclass(eq=False, repr=False)
 class LabelCoverage(ThresholdStrategy):
     """Find each label with a probability of at least 1 - alpha, where it is present.
 
@@ -285,13 +283,9 @@ class LabelCoverage(ThresholdStrategy):
 
     _learns_from_known = True
     _learns_from_soft = False
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "alpha": [Interval(Real, 0, 1, closed="neither"), "array-like"]
-    }
     _fitted: ClassVar[Declared] = {"cuts_": numbers("n_labels_", finite=False)}
 
-    def __init__(self, alpha: ArrayLike = 0.1):
-        self.alpha = alpha
+    alpha: Annotated[ArrayLike, Interval(Real, 0, 1, closed="neither"), "array-like"] = 0.1
 
     def _fit(self, scores: Scores, Y: LabelMatrix) -> None:
         q = scores.shape[1]
@@ -313,6 +307,7 @@ class LabelCoverage(ThresholdStrategy):
         return above(scores, self.cuts_)
 
 
+@dataclass(eq=False, repr=False)
 class FalseDiscoveryControl(ThresholdStrategy):
     """Label sets with at most a share ``alpha`` of wrong labels: learn then test.
 
@@ -370,15 +365,11 @@ class FalseDiscoveryControl(ThresholdStrategy):
 
     _learns_from_known = True
     _learns_from_soft = False
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "alpha": [Interval(Real, 0, 1, closed="neither")],
-        "delta": [Interval(Real, 0, 1, closed="neither")],
-    }
     _fitted: ClassVar[Declared] = {**RiskControl._fitted, "highest_risk_": number()}
 
-    def __init__(self, alpha: float = 0.1, *, delta: float = 0.1):
-        self.alpha = alpha
-        self.delta = delta
+    alpha: Fraction = 0.1
+    _: KW_ONLY
+    delta: Fraction = 0.1
 
     def _fit(self, scores: Scores, Y: LabelMatrix) -> None:
         scores, Y = complete_rows(scores, Y, "FalseDiscoveryControl")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from numbers import Integral, Real
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from plurilabel._core.base import LabelMatrix
 from plurilabel._core.blocks import dense, row_blocks
-from plurilabel._core.compat import Interval
+from plurilabel._core.compat import AtLeastOne, NotNegative
 from plurilabel._core.fitted import Declared, number, numbers
 from plurilabel._core.least_squares import least_squares
 from plurilabel._core.limits import one_blas_thread
@@ -26,6 +26,7 @@ DIGITS = 1e-6
 VARIES = 1e-3
 
 
+@dataclass(eq=False, repr=False)
 class LinearThreshold(ThresholdStrategy):
     """A cut for each instance, linear in its scores: t(x) = <w, f(x)> + b.
 
@@ -69,15 +70,11 @@ class LinearThreshold(ThresholdStrategy):
     """
 
     _learns_from_known = True
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "margin": [Interval(Real, 0, None, closed="left")],
-        "digits": [None, Interval(Integral, 1, None, closed="left")],
-    }
     _fitted: ClassVar[Declared] = {"coef_": numbers("n_labels_"), "intercept_": number()}
 
-    def __init__(self, *, margin: float = 0.1, digits: int | None = None):
-        self.margin = margin
-        self.digits = digits
+    _: KW_ONLY
+    margin: NotNegative = 0.1
+    digits: AtLeastOne | None = None
 
     def _fit(self, scores: Scores, Y: LabelMatrix) -> None:
         self._fit_weighted(scores, Y, None)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
-from typing import Any, ClassVar
+from dataclasses import KW_ONLY, dataclass
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from sklearn.base import clone
@@ -13,7 +13,7 @@ from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
 from plurilabel._core.base import LabelMatrix
 from plurilabel._core.blocks import huge_numbers, row_blocks
-from plurilabel._core.compat import HasMethods, Interval, StrOptions
+from plurilabel._core.compat import Finite, HasMethods, Natural
 from plurilabel._core.fitted import Declared, count, parameter, places
 from plurilabel._core.unknown import UnknownLabels
 from plurilabel.thresholds._strategy import (
@@ -30,6 +30,7 @@ from plurilabel.thresholds._strategy import (
 HUGE = 1e15  # scores above this are scaled twice: their squares could overflow
 
 
+@dataclass(eq=False, repr=False)
 class RCut(ThresholdStrategy):
     """Predict the r labels with the highest scores, for every instance (paper: see :class:`SCut`).
 
@@ -56,13 +57,9 @@ class RCut(ThresholdStrategy):
 
     _learns_from_known = True
     _needs_scores = False
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "r": [None, Interval(Integral, 0, None, closed="left")]
-    }
     _fitted: ClassVar[Declared] = {"r_": count()}
 
-    def __init__(self, r: int | None = None):
-        self.r = r
+    r: Natural | None = None
 
     def _fit(self, scores: Scores | None, Y: LabelMatrix) -> None:  # noqa: ARG002
         n, q = Y.shape
@@ -76,6 +73,7 @@ class RCut(ThresholdStrategy):
         return highest(scores, np.full(len(scores), self.r_))
 
 
+@dataclass(eq=False, repr=False)
 class MCut(ThresholdStrategy):
     """Cut the sorted scores of each instance in the middle of their largest gap.
 
@@ -105,13 +103,9 @@ class MCut(ThresholdStrategy):
 
     _learns_from_known = True
     _needs_scores = False
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "floor": [None, Interval(Real, None, None, closed="neither")]
-    }
     _fitted: ClassVar[Declared] = {"floor_": parameter()}
 
-    def __init__(self, floor: float | None = None):
-        self.floor = floor
+    floor: Finite | None = None
 
     def _fit(self, scores: Scores | None, Y: LabelMatrix) -> None:  # noqa: ARG002
         if Y.shape[1] < 2:
@@ -133,6 +127,7 @@ class MCut(ThresholdStrategy):
         return above(scores, cuts)
 
 
+@dataclass(eq=False, repr=False)
 class MetaLabeler(ThresholdStrategy):
     """Predict the size of an instance's label set from its scores; take that many labels.
 
@@ -173,18 +168,14 @@ class MetaLabeler(ThresholdStrategy):
     """
 
     _learns_from_known = True
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "estimator": [None, HasMethods(["fit", "predict"])],
-        "features": [StrOptions({"sorted", "scores"})],
-    }
     _fitted: ClassVar[Declared] = {
         "sizes_": places(None, below="n_labels_+1"),
         "features_": parameter(),
     }
 
-    def __init__(self, estimator: Any = None, *, features: str = "sorted"):
-        self.estimator = estimator
-        self.features = features
+    estimator: Annotated[Any, HasMethods(["fit", "predict"])] | None = None
+    _: KW_ONLY
+    features: Literal["sorted", "scores"] = "sorted"
 
     def _fit(self, scores: Scores, Y: LabelMatrix) -> None:
         scores, Y = complete_rows(scores, Y, "MetaLabeler")

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from numbers import Real
-from typing import Any, ClassVar
+from dataclasses import KW_ONLY, dataclass
+from typing import ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from plurilabel._core.base import LabelMatrix
 from plurilabel._core.blocks import row_blocks
-from plurilabel._core.compat import Interval, StrOptions
+from plurilabel._core.compat import Finite, NotNegative
 from plurilabel._core.fitted import Declared, labels, numbers, parameter
 from plurilabel._core.labels import distinct_label_sets
 from plurilabel.thresholds._strategy import (
@@ -26,6 +25,7 @@ from plurilabel.thresholds._strategy import (
 EPSILON = np.finfo(np.float64).eps
 
 
+@dataclass(eq=False, repr=False)
 class SeenSets(ThresholdStrategy):
     """Predict the label set seen in training that fits the scores best (subset correction).
 
@@ -76,11 +76,6 @@ class SeenSets(ThresholdStrategy):
 
     _learns_from_known = True
     _needs_scores = False
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "distance": [StrOptions({"log_loss", "hamming"})],
-        "cut": [Interval(Real, None, None, closed="neither")],
-        "lift": [Interval(Real, 0, None, closed="left")],
-    }
     _fitted: ClassVar[Declared] = {
         "sets_": labels("m", "n_labels_"),
         "lifts_": numbers("m"),
@@ -89,10 +84,10 @@ class SeenSets(ThresholdStrategy):
         "lift_": parameter(),
     }
 
-    def __init__(self, distance: str = "log_loss", *, cut: float = 0.5, lift: float = 0.0):
-        self.distance = distance
-        self.cut = cut
-        self.lift = lift
+    distance: Literal["log_loss", "hamming"] = "log_loss"
+    _: KW_ONLY
+    cut: Finite = 0.5
+    lift: NotNegative = 0.0
 
     def _fit(self, scores: Scores | None, Y: LabelMatrix) -> None:
         if self.distance == "log_loss":
@@ -101,7 +96,11 @@ class SeenSets(ThresholdStrategy):
         if complete.dtype.kind == "f":  # the most probable sets of soft labels
             complete = (complete > 0.5).astype(np.int8)
         self.sets_, counts = distinct_label_sets(sparse.csr_array(complete))
-        self.lifts_ = _log_lifts(self.sets_, counts, complete)
+        # log P(z) - sum_j log P(z_j), from frequencies; those of labels are never 0 or 1
+        n = complete.shape[0]
+        p = (np.asarray(complete.sum(axis=0, dtype=np.int64)).ravel() + 0.5) / (n + 1)
+        alone = self.sets_.astype(np.float64) @ np.log(p / (1 - p)) + np.log(1 - p).sum()
+        self.lifts_ = np.log(counts / n) - alone
         self.distance_, self.cut_, self.lift_ = self.distance, self.cut, self.lift
 
     def _sets(self, scores: Scores) -> Sets:
@@ -124,11 +123,3 @@ class SeenSets(ThresholdStrategy):
                 suits = np.where(differ == differ.min(axis=0), Z @ margin.T, -np.inf)
             predicted[rows] = self.sets_[suits.argmax(axis=0)].toarray() == 1
         return predicted
-
-
-def _log_lifts(sets: sparse.csr_array, counts: Any, Y: LabelMatrix) -> NDArray[np.float64]:
-    """Log P(z) - sum_j log P(z_j), from frequencies; those of labels are never 0 or 1."""
-    n = Y.shape[0]
-    p = (np.asarray(Y.sum(axis=0, dtype=np.int64)).ravel() + 0.5) / (n + 1)
-    alone = sets.astype(np.float64) @ np.log(p / (1 - p)) + np.log(1 - p).sum()
-    return np.log(counts / n) - alone

@@ -132,13 +132,11 @@ def best_size(
     more: Callable[[int, int], Sequence[NDArray[Any]]] | None = None,
     block: int = BLOCK,
 ) -> tuple[int, float]:
-    """The k for which predicting the k highest scores is best, and the value it reaches.
-
-    ``ordered`` are all scores, descending; ``chosen`` those that should be predicted. ``more``
-    returns counts that are added to those of k = start..stop - 1. Of equally good values the
-    smallest k is taken, the highest cut. Candidates are tried in blocks, so that memory use stays
-    close to that of the scores.
-    """
+    """The k for which predicting the k highest scores is best, and the value it reaches."""
+    # ``ordered`` are all scores, descending; ``chosen`` those that should be predicted. ``more``
+    # returns counts that are added to those of k = start..stop - 1. Of equally good values the
+    # smallest k is taken, the highest cut. Candidates are tried in blocks, so that memory use
+    # stays close to that of the scores.
     n = len(ordered)
     enters = entry_sizes(ordered, chosen)
     best, best_value = 0, -np.inf

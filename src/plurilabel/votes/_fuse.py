@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import combinations
-from numbers import Integral, Real
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,21 +13,14 @@ from scipy.special import expit, logit, xlog1py, xlogy
 from sklearn.cluster import KMeans
 
 from plurilabel._core.blocks import dense
-from plurilabel._core.compat import Interval, StrOptions, validate_parameter_constraints
+from plurilabel._core.compat import AtLeastOne, StrOptions, check_arguments
 from plurilabel._core.labels import check_labels
 from plurilabel._core.unknown import known_part
 from plurilabel.votes._em import Expected, Model, Problem, maximise_posterior
 from plurilabel.votes._fused import Fused
 from plurilabel.votes._votes import Floats, Votes, by_label
 
-_CONSTRAINTS: dict[str, list[Any]] = {
-    "method": [StrOptions({"majority", "weighted", "dawid-skene", "joint"})],
-    "n_components": [Interval(Integral, 1, None, closed="left")],
-    "copies": ["boolean"],
-    "max_iter": [Interval(Integral, 1, None, closed="left")],
-    "tol": [Interval(Real, 0, None, closed="left")],
-    "random_state": ["random_state"],
-}
+METHODS = ("majority", "weighted", "dawid-skene", "joint")
 _SOURCE_PRIOR = np.array([1.0, 3.0])  # wrong and right votes on each label, added to each source
 _POOLED = 20.0  # votes at a source's mean rate over labels, added to each label
 _ENOUGH = 30  # cells that two sources have in common, to say that one copies the other
@@ -39,10 +31,10 @@ _KEPT = 0.2  # least share of copied votes of a source of a group
 
 def fuse(
     votes: Votes,
-    method: str = "joint",
+    method: Annotated[str, StrOptions(set(METHODS))] = "joint",
     *,
     known: ArrayLike | None = None,
-    n_components: int = 8,
+    n_components: AtLeastOne = 8,
     copies: bool = True,
     max_iter: int = 200,
     tol: float = 1e-6,
@@ -117,11 +109,7 @@ def fuse(
     >>> fused.source_table().label_names[-1]
     'eve'
     """
-    given = {
-        "method": method, "n_components": n_components, "copies": copies, "max_iter": max_iter,
-        "tol": tol, "random_state": random_state,
-    }  # fmt: skip
-    validate_parameter_constraints(_CONSTRAINTS, given, "fuse")
+    check_arguments(fuse, locals())
     if not isinstance(votes, Votes):
         raise TypeError(f"votes must be Votes, got {type(votes).__name__}")
     if not len(votes):
@@ -209,9 +197,7 @@ def _majority(votes: Votes, known: Floats, weighted: bool) -> Floats:
     w = np.ones(len(votes.source_names))
     if weighted:
         judged = known[votes.rows, votes.labels]
-        yes, total = votes.counts()
-        others = total[votes.rows, votes.labels] - 1
-        rest = (yes[votes.rows, votes.labels] - votes.values) / np.maximum(others, 1)
+        others, rest = votes._others()
         judge = np.where(np.isnan(judged), rest, judged) if np.isnan(known).all() else judged
         met = ~np.isnan(judge) & ((others > 0) | ~np.isnan(judged))
         right = np.where(met, 1 - np.abs(votes.values - judge), 0.0)

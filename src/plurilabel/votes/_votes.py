@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from plurilabel._core.blocks import dense, is_missing
+from plurilabel._core.blocks import dense, is_missing, ranges
 from plurilabel._core.compat import import_extra
 from plurilabel._core.labels import column_names, default_label_names, names_or_default
 from plurilabel._core.words import check_unicode, counted, first_repeated
@@ -296,7 +296,7 @@ class Votes:
         # votes are sorted by row: those of each are a slice
         start, end = (np.searchsorted(self.rows, numbers, side) for side in ("left", "right"))
         size = end - start
-        kept = np.arange(size.sum()) + np.repeat(end - np.cumsum(size), size)
+        kept = ranges(start, size)
         place = np.repeat(np.arange(len(numbers)), size)
         return Votes(
             place, self.labels[kept], self.sources[kept], self.values[kept],
@@ -341,10 +341,8 @@ class Votes:
         ``agreement`` 1 minus the mean distance of its votes to the mean vote of the others. It
         is NaN for a source that shares no cell with others.
         """
-        yes, total = self.counts()
-        others = total[self.rows, self.labels] - 1
-        rest = yes[self.rows, self.labels] - self.values
-        near = 1 - np.abs(self.values - rest / np.maximum(others, 1))
+        others, rest = self._others()
+        near = 1 - np.abs(self.values - rest)
         k, met = len(self.source_names), others > 0
         n = np.bincount(self.sources, minlength=k)
         mean = np.bincount(self.sources, self.values, k) / np.maximum(n, 1)
@@ -385,6 +383,11 @@ class Votes:
         n, q = self.shape
         sums = np.bincount(self.rows * q + self.labels, weights, n * q)
         return sums.astype(np.float64, copy=False).reshape(n, q)
+
+    def _others(self) -> tuple[Floats, Floats]:
+        """How many other votes there are on the cell of each vote, and their mean; 0 for none."""
+        yes, total = (M[self.rows, self.labels] for M in self.counts())
+        return total - 1, (yes - self.values) / np.maximum(total - 1, 1)
 
     def _number(self, source: str) -> int:
         if source not in self.source_names:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -93,18 +93,13 @@ class HierarchicalClassifier(OpenWrapper, ProbabilisticClassifier, ScoringClassi
     True
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "parents": [Hierarchy, Mapping, "array-like", None],
-        "sep": [str],
-        "method": [StrOptions(set(METHODS))],
-    }
     _fitted: ClassVar[Declared] = {"edges_": places("m", 2, below="n_labels_")}
 
     estimator: Any
-    parents: Any = None
+    parents: Annotated[Any, Hierarchy, Mapping, "array-like", None] = None
     _: KW_ONLY
-    sep: str = "/"
-    method: str = "isotonic"
+    sep: Annotated[str, str] = "/"
+    method: Annotated[str, StrOptions(set(METHODS))] = "isotonic"
 
     def fit(self, X: ArrayLike, y: ArrayLike, **params: Any) -> Self:
         """Complete the label sets, and fit the classifier to them.

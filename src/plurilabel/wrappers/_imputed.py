@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -18,6 +19,7 @@ from plurilabel.learners.lazy import MLkNN
 from plurilabel.wrappers._wrapper import Wrapper
 
 
+@dataclass(eq=False, repr=False)
 class ImputedLabels(Wrapper, ProbabilisticClassifier, ScoringClassifier):
     """Train a learner that needs all labels although some are unknown.
 
@@ -64,14 +66,10 @@ class ImputedLabels(Wrapper, ProbabilisticClassifier, ScoringClassifier):
     """
 
     _learns_from_known = True
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "imputer": [None, HasMethods(["fit", "predict"])],
-    }
     _fitted: ClassVar[Declared] = {"n_imputed_": count()}
 
-    def __init__(self, estimator: Any, imputer: Any = None):
-        self.estimator = estimator
-        self.imputer = imputer
+    estimator: Any
+    imputer: Annotated[Any, HasMethods(["fit", "predict"])] | None = None
 
     def _fit(self, X: Any, Y: LabelMatrix) -> None:
         self.imputer_: Any = None

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from itertools import pairwise
 from numbers import Real
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,28 +13,24 @@ from scipy import sparse
 from sklearn.utils import check_random_state
 
 from plurilabel._core.blocks import dense, stack_rows
-from plurilabel._core.compat import Interval, safe_indexing
+from plurilabel._core.compat import Interval, NotNegative, safe_indexing
 from plurilabel.datasets import describe
+from plurilabel.datasets.shared import set_scumble
 from plurilabel.wrappers._resampling import Resampler, RowChooser, rare_labels, with_any
 
 
+@dataclass(eq=False, repr=False)
 class _Random(RowChooser):
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "share": [Interval(Real, 0, None, closed="left")],
-        "random_state": ["random_state"],
-    }
     _needs_numbers: ClassVar[bool] = False
 
-    def __init__(self, share: float = 0.25, *, random_state: Any = None):
-        self.share = share
-        self.random_state = random_state
+    share: NotNegative = 0.25
+    _: KW_ONLY
+    random_state: Any = None
 
 
+@dataclass(eq=False, repr=False)
 class _RandomUnder(_Random):
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **_Random._parameter_constraints,
-        "share": [Interval(Real, 0, 1, closed="left")],
-    }
+    share: Annotated[float, Interval(Real, 0, 1, closed="left")] = 0.25
 
 
 def _bags(Y: Any) -> list[NDArray[np.intp]]:
@@ -221,9 +218,9 @@ class REMEDIAL(Resampler):
     _needs_numbers: ClassVar[bool] = False
 
     def _resample(self, X: Any, Y: Any) -> tuple[Any, Any]:
-        rare, mixing = rare_labels(Y), row_scumble(Y)
+        rare, found, labels = rare_labels(Y), describe(Y), sparse.csr_array(Y)
+        mixing = set_scumble(labels, np.where(found.counts > 0, found.irlbl, 1.0))
         split = mixing > mixing.mean()
-        labels = sparse.csr_array(Y)
         size = np.diff(labels.indptr)
         seldom, inside = rare[labels.indices], np.repeat(split, size)
         kept, moved = labels.copy(), labels[split]
@@ -233,14 +230,3 @@ class REMEDIAL(Resampler):
         both.eliminate_zeros()
         rows = np.concatenate([np.arange(len(size)), np.flatnonzero(split)])
         return safe_indexing(X, rows), both if sparse.issparse(Y) else dense(both)
-
-
-def row_scumble(Y: Any) -> NDArray[np.float64]:
-    """SCUMBLE of each row, whose mean is that of :func:`~plurilabel.datasets.describe`."""
-    found, Y = describe(Y), sparse.csr_array(Y, dtype=np.float64)
-    size = np.diff(Y.indptr)
-    ir = np.where(found.counts > 0, found.irlbl, 1.0)
-    geometric = np.exp(Y @ np.log(ir) / np.maximum(size, 1))
-    arithmetic = Y @ ir / np.maximum(size, 1)
-    # one label or none has no spread, whatever exp and log leave in the last digit
-    return np.where(size > 1, np.maximum(1 - geometric / np.maximum(arithmetic, 1), 0), 0)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
-from typing import Any, ClassVar
+from dataclasses import KW_ONLY, dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,12 +11,13 @@ from scipy import sparse
 from sklearn.utils import check_random_state
 
 from plurilabel._core.blocks import csr_of_rows, stack_rows
-from plurilabel._core.compat import Interval
+from plurilabel._core.compat import Share
 from plurilabel.datasets import describe
 from plurilabel.neighbors import ExactIndex, training_neighbors
 from plurilabel.wrappers._resampling import Resampler, RowChooser, rare_labels, with_any
 
 
+@dataclass(eq=False, repr=False)
 class MLeNN(RowChooser):
     """MLeNN: the edited nearest neighbour rule for label sets.
 
@@ -48,14 +49,9 @@ class MLeNN(RowChooser):
     array([0. , 0.1, 0.3, 0.4, 9. ])
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
-        "threshold": [Interval(Real, 0, 1, closed="both")],
-    }
-
-    def __init__(self, n_neighbors: int = 3, *, threshold: float = 0.75):
-        self.n_neighbors = n_neighbors
-        self.threshold = threshold
+    n_neighbors: int = 3
+    _: KW_ONLY
+    threshold: Share = 0.75
 
     def _rows(self, X: Any, Y: Any) -> NDArray[np.intp]:
         n, k = Y.shape[0], min(self.n_neighbors, Y.shape[0] - 1)
@@ -69,6 +65,7 @@ class MLeNN(RowChooser):
         return np.flatnonzero(~gone)
 
 
+@dataclass(eq=False, repr=False)
 class MLTL(RowChooser):
     """MLTL: Tomek links for label sets.
 
@@ -100,12 +97,7 @@ class MLTL(RowChooser):
     array([0. , 1. , 5.1])
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "threshold": [Interval(Real, 0, 1, closed="both"), None]
-    }
-
-    def __init__(self, threshold: float | None = None):
-        self.threshold = threshold
+    threshold: Share | None = None
 
     def _rows(self, X: Any, Y: Any) -> NDArray[np.intp]:
         n = Y.shape[0]
@@ -125,10 +117,8 @@ class MLTL(RowChooser):
 def label_distances(
     Y: Any, a: NDArray[np.intp], b: NDArray[np.intp], *, among: str = "sum"
 ) -> NDArray[np.float64]:
-    """Adjusted Hamming distance of rows a and b of Y: the share of their labels that differ.
-
-    Labels of both rows are counted twice ("sum") or once ("either").
-    """
+    """Adjusted Hamming distance of rows a and b of Y: the share of their labels that differ."""
+    # Labels of both rows are counted twice ("sum") or once ("either").
     Y = sparse.csr_array(Y, dtype=np.int64)
     size = np.diff(Y.indptr)
     both = np.asarray(Y[a].multiply(Y[b]).sum(axis=1)).ravel()
@@ -137,6 +127,7 @@ def label_distances(
     return (total - 2 * both) / np.maximum(all_, 1)
 
 
+@dataclass(eq=False, repr=False)
 class MLSMOTE(Resampler):
     """MLSMOTE: a new row for each row with a rare label, between it and a neighbour.
 
@@ -171,14 +162,9 @@ class MLSMOTE(Resampler):
     (array([8.5, 8.3]), [[1, 1], [1, 1]])
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
-        "random_state": ["random_state"],
-    }
-
-    def __init__(self, n_neighbors: int = 5, *, random_state: Any = None):
-        self.n_neighbors = n_neighbors
-        self.random_state = random_state
+    n_neighbors: int = 5
+    _: KW_ONLY
+    random_state: Any = None
 
     def _resample(self, X: Any, Y: Any) -> tuple[Any, Any]:
         rng, columns = check_random_state(self.random_state), sparse.csc_array(Y)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral
-from typing import Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,6 +22,7 @@ from plurilabel.wrappers._wrapper import Wrapper
 LEAST = 0.01  # propensity, below which a few instances would decide everything
 
 
+@dataclass(eq=False, repr=False)
 class PositiveUnlabeled(Wrapper, ProbabilisticClassifier):
     r"""Probabilities of labels that are only recorded with some probability.
 
@@ -79,17 +81,12 @@ class PositiveUnlabeled(Wrapper, ProbabilisticClassifier):
     [0.64, 0.94]
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "estimator": [HasMethods(["fit", "predict_proba"])],
-        "propensities": [StrOptions({"elkan-noto", "jain"}), "array-like"],
-        "cv": ["cv_object"],
-    }
     _fitted: ClassVar[Declared] = {"propensities_": numbers("n_labels_")}
 
-    def __init__(self, estimator: Any, propensities: Any = "elkan-noto", *, cv: Any = 5):
-        self.estimator = estimator
-        self.propensities = propensities
-        self.cv = cv
+    estimator: Annotated[Any, HasMethods(["fit", "predict_proba"])]
+    propensities: Annotated[Any, StrOptions({"elkan-noto", "jain"}), "array-like"] = "elkan-noto"
+    _: KW_ONLY
+    cv: Annotated[Any, "cv_object"] = 5
 
     def fit(self, X: ArrayLike, y: ArrayLike, *, groups: Any = None) -> Self:
         """Learn from instances and their recorded labels.

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,7 +13,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils import check_array, indexable
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from plurilabel._core.base import LabelMatrix, check_labels, column_names
+from plurilabel._core.base import AllOrNothing, LabelMatrix, check_labels, column_names
 from plurilabel._core.blocks import canonical, refuse_dates, refuse_masked
 from plurilabel._core.compat import HasMethods, check_params, safe_indexing
 from plurilabel._core.fitted import Declared, count
@@ -21,14 +22,13 @@ from plurilabel.datasets import describe
 from plurilabel.wrappers._wrapper import DelegatedScores, named
 
 
-class Resampler(BaseEstimator, ABC):
+class Resampler(AllOrNothing, BaseEstimator, ABC):
     """Base class: ``fit_resample(X, Y)`` checks its input once and calls ``_resample``.
 
     Resamplers have no state; the same parameters and data give the same result. To train a
     learner on resampled data, put both into a :class:`ResampledClassifier`.
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
     _needs_numbers: ClassVar[bool] = True  # X must be numbers, to find neighbours
     _learns_from_known: ClassVar[bool] = False  # unknown labels may be treated as absent
 
@@ -103,6 +103,7 @@ def with_any(Y: Any, labels: NDArray[np.bool_]) -> NDArray[np.bool_]:
     return np.asarray(Y @ labels.astype(np.int64)).ravel() > 0
 
 
+@dataclass(eq=False, repr=False)
 class ResampledClassifier(DelegatedScores):
     """Train any classifier on resampled data.
 
@@ -133,15 +134,10 @@ class ResampledClassifier(DelegatedScores):
     (100, 121, (100, 6))
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "estimator": [HasMethods(["fit", "predict"])],
-        "resampler": [HasMethods("fit_resample")],
-    }
     _fitted: ClassVar[Declared] = {"n_resampled_": count()}
 
-    def __init__(self, estimator: Any, resampler: Any):
-        self.estimator = estimator
-        self.resampler = resampler
+    estimator: Annotated[Any, HasMethods(["fit", "predict"])]
+    resampler: Annotated[Any, HasMethods("fit_resample")]
 
     @property
     def accepts_unknown_labels(self) -> bool:

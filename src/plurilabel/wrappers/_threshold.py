@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -84,12 +84,11 @@ class ThresholdClassifier(DelegatedScores, OutOfFoldWrapper):
     0.55
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "strategy": [StrOptions(set(STRATEGIES)), HasMethods(["fit", "predict"])],
-    }
     _fitted: ClassVar[Declared] = {"nonempty_": parameter()}
 
-    strategy: Any = "cardinality"
+    strategy: Annotated[Any, StrOptions(set(STRATEGIES)), HasMethods(["fit", "predict"])] = (
+        "cardinality"
+    )
     _: KW_ONLY
     nonempty: bool = False
 

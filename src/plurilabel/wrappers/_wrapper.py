@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from importlib.util import find_spec
-from typing import Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -44,15 +44,10 @@ from plurilabel.thresholds.shared import Scores
 class Wrapper(MetaEstimatorMixin, MultiLabelClassifier):
     """A classifier around another one, ``estimator_``, which computes the scores."""
 
-    estimator: Any
+    estimator: Annotated[
+        Any, HasMethods(["fit", "predict_proba"]), HasMethods(["fit", "decision_function"])
+    ]
     estimator_: Any
-
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "estimator": [
-            HasMethods(["fit", "predict_proba"]),
-            HasMethods(["fit", "decision_function"]),
-        ]
-    }
 
     def _score_method(self) -> str:
         return score_method(getattr(self, "estimator_", self.estimator))
@@ -209,14 +204,10 @@ class OutOfFoldWrapper(OpenWrapper):
 
     estimator: Any
     _: KW_ONLY
-    cv: Any = 5
-    response_method: str = "auto"
+    cv: Annotated[Any, "cv_object", StrOptions({"prefit"})] = 5
+    response_method: Annotated[str, StrOptions({"auto", *CUTS})] = "auto"
     n_jobs: int | None = None
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "cv": ["cv_object", StrOptions({"prefit"})],
-        "response_method": [StrOptions({"auto", "predict_proba", "decision_function"})],
-    }
     _fitted: ClassVar[Declared] = {"response_method_": one_of(*CUTS)}
     _learns_from_soft = True
 
@@ -299,10 +290,8 @@ class OutOfFoldWrapper(OpenWrapper):
         self._learn(X, Y, held_out)
 
     def _out_of_fold(self, X: Any, y: Any, splits: list[Any], fit_params: Any) -> Scores:
-        """Scores of the test rows of each split, by a clone trained on its training rows.
-
-        Splits may overlap or leave rows out.
-        """
+        """Scores of the test rows of each split, by a clone trained on its training rows."""
+        # Splits may overlap or leave rows out.
         # no self in the closure: worker processes would get the fitted classifier with it
         estimator, method, columns = self.estimator, self.response_method_, self._columns()
 
@@ -351,11 +340,9 @@ class OutOfFoldWrapper(OpenWrapper):
 
 
 def fill_unseen(scores: Scores, Y: LabelMatrix, splits: Sequence[Any]) -> None:
-    """Replace the scores of models whose training rows all have, or all lack, a label.
-
-    Such scores are often far from those of the final model: the only instance with a label would
-    get the lowest score of all. They become the median of the scores of the other models.
-    """
+    """Replace the scores of models whose training rows all have, or all lack, a label."""
+    # Such scores are often far from those of the final model: the only instance with a label would
+    # get the lowest score of all. They become the median of the scores of the other models.
     filled, unknown = known_part(Y)
     hidden = None if unknown is None else dense(unknown)
     unseen = np.zeros(scores.shape, dtype=bool)
@@ -371,11 +358,9 @@ def fill_unseen(scores: Scores, Y: LabelMatrix, splits: Sequence[Any]) -> None:
 def scores_of(
     estimator: Any, X: Any, method: str, *, n_labels: int, classes: NDArray[Any] | None
 ) -> Scores:
-    """Scores (n, q) of a fitted classifier's ``method``.
-
-    For a 1-D y, ``classes`` are all classes; one that this classifier has not seen gets the lowest
-    of its scores, or a probability of 0.
-    """
+    """Scores (n, q) of a fitted classifier's ``method``."""
+    # For a 1-D y, ``classes`` are all classes; one that this classifier has not seen gets the
+    # lowest of its scores, or a probability of 0.
     output, seen = getattr(estimator, method)(X), getattr(estimator, "classes_", None)
     scores: Any
     if classes is None:

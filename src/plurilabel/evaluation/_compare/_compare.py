@@ -7,14 +7,14 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
-from numbers import Integral, Real
+from numbers import Integral
 from pathlib import Path
 from time import perf_counter
-from typing import Any, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 import joblib
 
-from plurilabel._core.compat import Interval, validate_parameter_constraints
+from plurilabel._core.compat import AtLeastOne, Interval, Natural, Positive, check_arguments
 from plurilabel._core.records import locked, write_json
 from plurilabel.evaluation._compare._plan import Cell, Place, cell_path, make_plan, read_plan
 from plurilabel.evaluation._compare._pool import run_on, run_units
@@ -27,17 +27,7 @@ try:
 except ImportError:  # since joblib 1.6 it is a separate package
     import cloudpickle  # type: ignore[import-untyped]
 
-CONSTRAINTS = {
-    "repeats": [Interval(Integral, 1, None, closed="left")],
-    "random_state": [Interval(Integral, 0, None, closed="left")],
-    "n_jobs": [
-        Interval(Integral, 1, None, closed="left"),
-        Interval(Integral, None, -1, closed="right"),
-        None,
-    ],
-    "time_limit": [Interval(Real, 0, None, closed="neither"), None],
-}
-
+_BACKWARDS = Interval(Integral, None, -1, closed="right")  # -1 is all processors
 # called with the number of finished cells, their total, the last cell, and seconds left
 Progress: TypeAlias = Callable[[int, int, Cell, float | None], Any]
 
@@ -47,12 +37,12 @@ def compare(
     learners: Any,
     *,
     cv: Any = "holdout",
-    repeats: int = 1,
+    repeats: AtLeastOne = 1,
     measures: Sequence[str] | None = None,
     out: str | os.PathLike[str] | None = None,
-    n_jobs: int | None = 1,
-    random_state: int = 0,
-    time_limit: float | None = None,
+    n_jobs: AtLeastOne | Annotated[int, _BACKWARDS] | None = 1,
+    random_state: Natural = 0,
+    time_limit: Positive | None = None,
     retry: bool = False,
     fresh: bool = False,
     progress: Progress | None = None,
@@ -145,9 +135,8 @@ def compare(
     >>> results.means("ranking_loss").round(3)
     array([[0.098, 0.135]])
     """
+    check_arguments(compare, locals())
     options = {"repeats": repeats, "random_state": random_state}
-    limits = {"n_jobs": n_jobs, "time_limit": time_limit}
-    validate_parameter_constraints(CONSTRAINTS, {**options, **limits}, caller_name="compare")
     if time_limit is not None and n_jobs is None:
         raise ValueError("time_limit needs worker processes, got n_jobs=None")
     if scheduler is not None and not all(hasattr(scheduler, m) for m in ("submit", "scatter")):
@@ -209,10 +198,8 @@ def _run(
 
 
 def _units(missing: list[Place], work: str | None) -> list[Unit]:
-    """Group the learners that share the searches of a split; the others are units of their own.
-
-    With a folder, the data are written to it, and read by each worker that needs them.
-    """
+    """Group the learners that share the searches of a split; the others are units of their own."""
+    # With a folder, the data are written to it, and read by each worker that needs them.
     sources: dict[int, Any] = {}
     pickled: dict[int, tuple[bytes, bool]] = {}
     units: dict[Any, Unit] = {}

@@ -91,10 +91,8 @@ def encoder_of(data: Dataset, words: Any = None) -> TableEncoder | None:
 
 
 def encoding(learner: Any, encoder: TableEncoder | None) -> Any:
-    """A pipeline of encoder and learner, as in :func:`plurilabel.models.train`.
-
-    Learners that encode tables themselves are returned unchanged.
-    """
+    """A pipeline of encoder and learner, as in :func:`plurilabel.models.train`."""
+    # Learners that encode tables themselves are returned unchanged.
     if encoder is None:
         return learner
     if isinstance(learner, AutoClassifier) and learner.encoder is None:

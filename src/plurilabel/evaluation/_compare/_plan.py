@@ -134,11 +134,9 @@ class Place:
     has_key: bool  # whether the learner can be identified by its content
 
     def kept(self, folder: Path, *, retry: bool, fresh: bool) -> Cell | None:
-        """The cell in the folder, if it is complete and should not be run again.
-
-        A cell made from something else is an error: keeping it would be wrong, and replacing it
-        would lose results. Learners without a key, such as those with a lambda, always run.
-        """
+        """The cell in the folder, if it is complete and should not be run again."""
+        # A cell made from something else is an error: keeping it would be wrong, and replacing it
+        # would lose results. Learners without a key, such as those with a lambda, always run.
         path = cell_path(folder, self.known)
         if fresh:
             path.unlink(missing_ok=True)

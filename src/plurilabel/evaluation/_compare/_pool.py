@@ -58,11 +58,9 @@ News: TypeAlias = "queue.SimpleQueue[tuple[Worker, str, int, Any]]"
 def run_units(
     folder: Path, units: Iterable[Unit], n_workers: int, time_limit: float | None
 ) -> Finished:
-    """Run each unit in one of several worker processes.
-
-    If a learner takes too long or ends its process, its cell holds the error, and the rest of the
-    unit goes to a new process. All workers end with this generator.
-    """
+    """Run each unit in one of several worker processes."""
+    # If a learner takes too long or ends its process, its cell holds the error, and the rest of
+    # the unit goes to a new process. All workers end with this generator.
     waiting, numbers = deque(units), count()
     workers: list[Worker] = []
     news: News = queue.SimpleQueue()
@@ -213,11 +211,9 @@ class Worker:
 
 
 def run_on(client: Any, units: Iterable[Unit], time_limit: float | None) -> Finished:
-    """Run units on a Dask cluster; each dataset is sent once.
-
-    A task starts a worker process of ours, so that learners that hang or crash are handled as on
-    one machine and do not cost Dask a worker.
-    """
+    """Run units on a Dask cluster; each dataset is sent once."""
+    # A task starts a worker process of ours, so that learners that hang or crash are handled as on
+    # one machine and do not cost Dask a worker.
     from distributed import KilledWorker, as_completed
 
     data: dict[int, Any] = {}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from threading import RLock
 from time import perf_counter
 from typing import Any, Self
@@ -95,13 +96,13 @@ class SearchCache:
         return made
 
 
+@dataclass(eq=False, repr=False)
 class SharedIndex(BaseEstimator):
     """An :class:`ExactIndex` that uses a cache, which its clones and copies share."""
 
-    def __init__(self, cache: SearchCache, metric: Any, n_jobs: int | None = None) -> None:
-        self.cache = cache
-        self.metric = metric
-        self.n_jobs = n_jobs
+    cache: SearchCache
+    metric: Any
+    n_jobs: int | None = None
 
     def __sklearn_clone__(self) -> Self:
         return type(self)(self.cache, self.metric, self.n_jobs)
@@ -148,11 +149,9 @@ def most_neighbors(learner: Any) -> dict[Any, int]:
 
 
 def _lazy_parts(learner: Any) -> list[Any]:
-    """The lazy learners inside that are certain to use the default search.
-
-    Learners inside unknown classes, or inside a search over metrics, are excluded: their metric
-    may change after the index was replaced.
-    """
+    """The lazy learners inside that are certain to use the default search."""
+    # Learners inside unknown classes, or inside a search over metrics, are excluded: their metric
+    # may change after the index was replaced.
     if any(name in ("metric", "index") for name, _ in _candidates(learner)):
         return []
     return [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 from numpy.typing import ArrayLike
 from sklearn.base import clone
@@ -85,9 +85,7 @@ max_leaf_nodes, min_impurity_decrease, random_state :
            [0. , 0.5]])
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **constraints_of(DecisionTreeClassifier, "splitter"),
-    }
+    _parameter_constraints = constraints_of(DecisionTreeClassifier, "splitter")
 
     _: KW_ONLY
     splitter: str = "best"

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from numbers import Integral, Real
+from dataclasses import KW_ONLY, dataclass, replace
+from numbers import Integral
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
@@ -14,7 +14,7 @@ from sklearn.utils import check_random_state
 
 from plurilabel._core.base import LabelMatrix, ScoringClassifier
 from plurilabel._core.blocks import dense, row_blocks, squared_norms
-from plurilabel._core.compat import Interval
+from plurilabel._core.compat import AtLeastOne, Part
 from plurilabel._core.explanation.contributions import SCORE, Given, Parts
 from plurilabel._core.fitted import Declared, number, numbers, places
 from plurilabel._core.least_squares import least_squares
@@ -27,6 +27,7 @@ Rows: TypeAlias = NDArray[np.intp]
 CELLS = 1 << 18  # distances computed at a time: small enough for the cache
 
 
+@dataclass(eq=False, repr=False)
 class INSDIF(ScoringClassifier):
     """Instance differentiation: bags of differences from the prototypes of the labels.
 
@@ -83,12 +84,6 @@ class INSDIF(ScoringClassifier):
     0.98
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_medoids": [
-            Interval(Real, 0, 1, closed="right"),
-            Interval(Integral, 1, None, closed="left"),
-        ],
-    }
     _fitted: ClassVar[Declared] = {
         "scale_": number(), "center_": numbers("n_features_in_", optional=True),
         "prototypes_": numbers(None, "n_features_in_"), "medoids_": places("m", below=None),
@@ -96,10 +91,10 @@ class INSDIF(ScoringClassifier):
         "constant_": numbers("n_labels_"),
     }  # fmt: skip
 
-    def __init__(self, n_medoids: float = 0.2, *, max_iter: int = 100, random_state: Any = None):
-        self.n_medoids = n_medoids
-        self.max_iter = max_iter
-        self.random_state = random_state
+    n_medoids: Part | AtLeastOne = 0.2
+    _: KW_ONLY
+    max_iter: int = 100
+    random_state: Any = None
 
     def _fit(self, X: Any, Y: LabelMatrix) -> None:
         n = X.shape[0]

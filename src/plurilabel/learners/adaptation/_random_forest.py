@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from plurilabel._core.base import LabelMatrix
 from plurilabel._core.blocks import dense
-from plurilabel._core.compat import StrOptions, check_sample_weight, constraints_of
+from plurilabel._core.compat import check_sample_weight, constraints_of
 from plurilabel._core.explanation.contributions import Given, Parts, constant_parts, side_by_side
 from plurilabel._core.fitted import Declared, values
 from plurilabel._core.unknown import UnknownLabels, cell_weights, known_part
@@ -111,10 +111,9 @@ min_impurity_decrease, ccp_alpha, random_state :
     True
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **constraints_of(ensemble.RandomForestClassifier, "n_estimators", "max_samples", "n_jobs"),
-        "bootstrap": ["boolean", StrOptions({"auto"})],
-    }
+    _parameter_constraints = constraints_of(
+        ensemble.RandomForestClassifier, "n_estimators", "max_samples", "n_jobs"
+    )
     _fitted: ClassVar[Declared] = {"estimators_": values("n_labels_", optional=True)}
 
     estimators_: list[Any] | None = field(init=False)
@@ -123,7 +122,7 @@ min_impurity_decrease, ccp_alpha, random_state :
     _: KW_ONLY
     splits: Literal["joint", "label"] = "joint"
     extra_trees: bool = False
-    bootstrap: bool | str = "auto"
+    bootstrap: bool | Literal["auto"] = "auto"
     max_samples: float | None = None
     oob_score: bool = False
     criterion: Literal["entropy", "gini"] = "gini"

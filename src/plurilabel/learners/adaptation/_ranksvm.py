@@ -6,8 +6,7 @@ import warnings
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import KW_ONLY, dataclass
-from numbers import Real
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,7 +16,7 @@ from sklearn.utils.extmath import safe_sparse_dot
 
 from plurilabel._core.base import LabelMatrix, ScoringClassifier, WeightedFit, validate_features
 from plurilabel._core.blocks import dense, row_blocks
-from plurilabel._core.compat import AtLeastOne, Interval, Positive, StrOptions
+from plurilabel._core.compat import AtLeastOne, Finite, Positive, StrOptions
 from plurilabel._core.explanation.contributions import SCORE, Given, Parts, linear_parts, scattered
 from plurilabel._core.fitted import Declared, labels, numbers, parameter, places
 from plurilabel._core.limits import check_size, one_blas_thread
@@ -140,10 +139,6 @@ class RankSVM(WeightedFit, ScoringClassifier):
     """
 
     _learns_from_known = True
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "kernel": [StrOptions({"linear", "poly", "rbf", "precomputed"}), callable],
-        "coef0": [Interval(Real, None, None, closed="neither")],
-    }
     _fitted: ClassVar[Declared] = {
         "support_": places("n_support", below=None),
         "dual_coef_": numbers("n_support", "n_labels_"), "intercept_": numbers("n_labels_"),
@@ -155,11 +150,13 @@ class RankSVM(WeightedFit, ScoringClassifier):
     }  # fmt: skip
 
     _: KW_ONLY
-    kernel: str | Callable[..., Any] = "linear"
+    kernel: Annotated[
+        str | Callable[..., Any], StrOptions({"linear", "poly", "rbf", "precomputed"}), callable
+    ] = "linear"
     C: float = 1.0
     degree: AtLeastOne = 3
     gamma: Literal["scale", "auto"] | Positive = "scale"
-    coef0: float = 1.0
+    coef0: Finite = 1.0
     threshold: Literal["linear"] | None = "linear"
     tol: float = 1e-6
     max_iter: int = 100

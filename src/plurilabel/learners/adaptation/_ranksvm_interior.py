@@ -21,18 +21,17 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
+from plurilabel._core.blocks import ranges
 from plurilabel.learners.adaptation._ranksvm_hinge import Floats, LabelSets
 
 REFINE = 20  # most steps of conjugate gradients, preconditioned by a Cholesky factor
 
 
 def interior_points(Phi: Floats, sets: LabelSets) -> Iterator[tuple[Floats, ...]]:
-    """Points on the way to the optimum: beta (n, q) in Z, weights (r, q) and biases (q,).
-
-    Also yields another beta near the first, with weights near 0: a multiple of it is nearly
-    optimal for that multiple of a large c. ``Phi`` (n, r) are the features; for a kernel, a square
-    root of its matrix. Ends where rounding leaves no further step.
-    """
+    """Points on the way to the optimum: beta (n, q) in Z, weights (r, q) and biases (q,)."""
+    # Also yields another beta near the first, with weights near 0: a multiple of it is nearly
+    # optimal for that multiple of a large c. ``Phi`` (n, r) are the features; for a kernel, a
+    # square root of its matrix. Ends where rounding leaves no further step.
     A, part = Pairs(sets), sets.parts()
     (n, r), q = Phi.shape, sets.A.shape[1]
     Phi_1 = np.column_stack([Phi, np.ones(n)])  # biases are weights of a constant feature
@@ -95,8 +94,7 @@ class Pairs:
         self.row = self.plus // q
         # the labels that i lacks, once for each that it has
         begin = np.concatenate([[0], np.cumsum(n_others)])[with_k // q]
-        place = np.arange(len(self.plus)) - np.repeat(np.cumsum(others) - others, others)
-        self.minus = np.flatnonzero(sets.D)[np.repeat(begin, others) + place]
+        self.minus = np.flatnonzero(sets.D)[ranges(begin, others)]
 
     def margins(self, z: Floats) -> Floats:
         """A' z: the difference of the two scores of each pair."""

@@ -15,6 +15,7 @@ from plurilabel._core.blocks import dense, row_blocks
 
 Floats = NDArray[np.float64]
 Places = NDArray[np.intp]
+Product = Callable[[Floats], Floats]  # of a matrix and others
 
 FACTOR = 2**12  # rows of the largest matrix that is factorised: 128 MB
 
@@ -40,7 +41,7 @@ class LinearGram:
     def __matmul__(self, V: Floats) -> Floats:
         return safe_sparse_dot(self.X, safe_sparse_dot(self.X.T, V))
 
-    def among(self, row: Places, column: Places, q: int) -> Callable[[Floats], Floats]:
+    def among(self, row: Places, column: Places, q: int) -> Product:
         """The entries (row, column) of K V, given those of V (n, q), which has no others."""
         rows, place = np.unique(row, return_inverse=True)
         X = self.X if len(rows) == self.X.shape[0] else self.X[rows]
@@ -56,7 +57,7 @@ class LinearGram:
     def can_be_factorised(self) -> bool:
         return self.rank <= FACTOR
 
-    def inverse(self, shift: float) -> Callable[[Floats], Floats]:
+    def inverse(self, shift: float) -> Product:
         """V -> (K + shift)^-1 V, by a Cholesky factor."""
         X, (n, d) = self.X, self.X.shape
         if n <= d:
@@ -95,7 +96,7 @@ class BlockGram:
             product[rows] = block @ V
         return product
 
-    def among(self, row: Places, column: Places, q: int) -> Callable[[Floats], Floats]:
+    def among(self, row: Places, column: Places, q: int) -> Product:
         if len(self.rows) > 1:
             return _at_entries(lambda V: self @ V, len(self.diagonal), row, column, q)
         rows, place = np.unique(row, return_inverse=True)
@@ -109,16 +110,14 @@ class BlockGram:
     def can_be_factorised(self) -> bool:
         return len(self.rows) == 1 and self.rank <= FACTOR
 
-    def inverse(self, shift: float) -> Callable[[Floats], Floats]:
+    def inverse(self, shift: float) -> Product:
         return _shifted_inverse(self.kept[0], shift)
 
 
 Gram: TypeAlias = LinearGram | BlockGram  # the kernel matrix of the training instances
 
 
-def _at_entries(
-    product: Callable[[Floats], Floats], n: int, row: Places, column: Places, q: int
-) -> Callable[[Floats], Floats]:
+def _at_entries(product: Product, n: int, row: Places, column: Places, q: int) -> Product:
     """From some entries of V (n, q) to those of its product."""
 
     def times_K(v: Floats) -> Floats:
@@ -129,7 +128,7 @@ def _at_entries(
     return times_K
 
 
-def _shifted_inverse(K: Floats, shift: float) -> Callable[[Floats], Floats]:
+def _shifted_inverse(K: Floats, shift: float) -> Product:
     shifted = K + shift * np.eye(len(K))
     try:
         factor = linalg.cho_factor(shifted, overwrite_a=True, check_finite=False)

@@ -75,10 +75,8 @@ class Solution:
 
 
 def solve(K: Gram, sets: LabelSets, *, tol: float, max_iter: int) -> Solution:
-    """Minimise the primal objective until the relative duality gap is at most tol.
-
-    ``max_iter`` limits the steps of all methods together.
-    """
+    """Minimise the primal objective until the relative duality gap is at most tol."""
+    # ``max_iter`` limits the steps of all methods together.
     if K.diagonal.min() < 0:
         raise ValueError(NOT_PSD)
     if (b := _levels(sets)) is not None:

@@ -37,13 +37,11 @@ class TreeClassifier(ProbabilisticClassifier):
     """
 
     _X_form: ClassVar[dict[str, Any]] = {"dtype": np.float32, "ensure_all_finite": "allow-nan"}
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **constraints_of(
-            DecisionTreeClassifier, "max_depth", "min_samples_split", "min_samples_leaf",
-            "min_weight_fraction_leaf", "max_features", "max_leaf_nodes", "min_impurity_decrease",
-            "ccp_alpha", "random_state",
-        ),
-    }  # fmt: skip
+    _parameter_constraints = constraints_of(
+        DecisionTreeClassifier, "max_depth", "min_samples_split", "min_samples_leaf",
+        "min_weight_fraction_leaf", "max_features", "max_leaf_nodes", "min_impurity_decrease",
+        "ccp_alpha", "random_state",
+    )  # fmt: skip
     _fitted: ClassVar[Declared] = {"constant_": numbers("n_labels_", finite=False)}
 
     _learns_from_known = True
@@ -186,11 +184,9 @@ def engine_labels(Y: NDArray[Any]) -> NDArray[Any]:
 
 
 def count_known(tree: Any, X: Any, have: NDArray[Any], known: NDArray[Any]) -> None:
-    """Set the node values of a tree to the frequencies among known labels.
-
-    ``have`` and ``known`` (n, q) are the weights of instances that have, and know, each label. A
-    node that knows nothing about a label has the frequency of its parent.
-    """
+    """Set the node values of a tree to the frequencies among known labels."""
+    # ``have`` and ``known`` (n, q) are the weights of instances that have, and know, each label. A
+    # node that knows nothing about a label has the frequency of its parent.
     inner, n = tree.tree_, X.shape[0]
     leaf = sparse.csr_array(
         (np.ones(n), (tree.apply(X, check_input=False), np.arange(n))), (inner.node_count, n)

@@ -10,12 +10,9 @@ __all__ = ["LabelEmbedding", "LabelForest", "LabelTree", "OneVsAllLinear"]
 
 _SURE = {
     PROBABILITIES: "the check wants probabilities "
-    "strictly between 0 and 1; where all neighbours agree, they are not",
+    "strictly between 0 and 1; where all neighbours agree, they are not"
 }
-_SINGLE = dict.fromkeys(
-    EQUIVALENCE,
-    "rows of length 1 are in single precision",
-)
+_SINGLE = dict.fromkeys(EQUIVALENCE, "rows of length 1 are in single precision")
 
 ROSTER = {
     "LabelEmbedding": Learner(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
-from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,7 +13,7 @@ from sklearn.utils import check_random_state
 
 from plurilabel._core.base import LabelMatrix
 from plurilabel._core.blocks import dense, row_blocks
-from plurilabel._core.compat import AtLeastOne, Interval
+from plurilabel._core.compat import AtLeastOne, Part
 from plurilabel._core.fitted import Declared, labels, values
 from plurilabel.learners.extreme._sparse_scores_classifier import SparseScoresClassifier
 
@@ -70,9 +69,6 @@ class LabelForest(SparseScoresClassifier):
     0.9
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "max_features": [Interval(Real, 0, 1, closed="right")],
-    }
     _fitted: ClassVar[Declared] = {
         "estimators_": values("t"), "leaves_": values("t"), "Y_": labels("n", "n_labels_"),
     }  # fmt: skip
@@ -80,7 +76,7 @@ class LabelForest(SparseScoresClassifier):
     n_estimators: int = 100
     _: KW_ONLY
     n_components: AtLeastOne = 5
-    max_features: float = 0.1
+    max_features: Part = 0.1
     min_samples_leaf: AtLeastOne = 2
     random_state: Any = None
 

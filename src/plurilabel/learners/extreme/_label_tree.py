@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import KW_ONLY, dataclass
 from itertools import pairwise
-from typing import Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -26,7 +26,7 @@ from plurilabel._core.compat import (
 from plurilabel._core.fitted import Declared, count, numbers, parameter, places
 from plurilabel._core.soft import expanded
 from plurilabel.learners.extreme import _tree_nodes as tree
-from plurilabel.learners.extreme._linear import LOSSES, Settings, prepared
+from plurilabel.learners.extreme._linear import Settings, prepared
 from plurilabel.learners.extreme._sparse_scores_classifier import (
     SparseScoresClassifier,
     worth_of_labels,
@@ -157,9 +157,6 @@ class LabelTree(WeightedFit, SparseScoresClassifier):
     0.92
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "loss": [StrOptions(set(LOSSES))],
-    }
     _fitted: ClassVar[Declared] = {
         "loss_": parameter(),
         "beam_width_": parameter(),
@@ -179,7 +176,7 @@ class LabelTree(WeightedFit, SparseScoresClassifier):
 
     n_estimators: int = 3
     _: KW_ONLY
-    loss: str = "logistic"
+    loss: Annotated[str, StrOptions({"logistic", "squared_hinge"})] = "logistic"
     C: float = 10.0
     branching_factor: AtLeastTwo = 16
     leaf_size: AtLeastOne = 100

@@ -11,8 +11,6 @@ from scipy.linalg import cholesky, solve_triangular
 
 from plurilabel._core.blocks import squared_norms
 
-LOSSES = ("logistic", "squared_hinge")
-
 SURE = 30.0  # score of a label that all instances have; minus this for one that none has
 LARGEST = 1e70  # of values that are not scaled: Newton steps have their fourth powers
 CELLS = 2**21  # instances (or features) times labels of a block: a dozen arrays of this size
@@ -145,10 +143,8 @@ def train(
 
 
 def ridge(X: sparse.csr_array, Z: NDArray[np.floating[Any]], C: float) -> NDArray[np.float64]:
-    """Weights (d + 1, k) of linear models of targets Z (n, k), the last row the intercepts.
-
-    Minimises ½|w|² + ½C Σ_i (w x_i + b - z_i)² for each target, like :func:`train`.
-    """
+    """Weights (d + 1, k) of linear models of targets Z (n, k), the last row the intercepts."""
+    # Minimises ½|w|² + ½C Σ_i (w x_i + b - z_i)² for each target, like :func:`train`.
     with_bias, transposed = _with_bias(X)
     W = np.zeros((with_bias.shape[1], Z.shape[1]))
     curve = np.full((X.shape[0], Z.shape[1]), C, dtype=np.float64)
@@ -172,10 +168,8 @@ def _with_bias(X: Any) -> tuple[Any, Any]:
 def _newton(
     X: Any, T: Any, sign: Any, cost: Any, settings: Settings, prior: Prior | None, start: Any
 ) -> tuple[NDArray[np.floating[Any]], NDArray[np.float64], int]:
-    """Weights, curvatures and steps, by a truncated Newton method on all columns at once.
-
-    A step of the inner loop is two sparse products. A column that is done leaves.
-    """
+    """Weights, curvatures and steps, by a truncated Newton method on all columns at once."""
+    # A step of the inner loop is two sparse products. A column that is done leaves.
     (n, m), loss = sign.shape, settings.loss
     # W is what is added to the means of the prior; Z is X times both
     W = np.zeros((X.shape[1], m), dtype=X.dtype)
@@ -238,12 +232,10 @@ def _derivatives(sign: Any, Z: Any, cost: Any, loss: str) -> tuple[Any, Any]:
 
 
 def _direction(X: Any, T: Any, G: Any, curve: Any, size: Any, Q: Any = None) -> tuple[Any, Any]:
-    """The Newton direction and its product with X, by conjugate gradients.
-
-    Solves (Q + XᵀDX) V = -G, where Q is diagonal and 1 by default, until the residual is a tenth
-    of G in each column. A column that is there stays as it is: but for rounding, the result does
-    not depend on the others. Such columns leave, once they are many.
-    """
+    """The Newton direction and its product with X, by conjugate gradients."""
+    # Solves (Q + XᵀDX) V = -G, where Q is diagonal and 1 by default, until the residual is a tenth
+    # of G in each column. A column that is there stays as it is: but for rounding, the result does
+    # not depend on the others. Such columns leave, once they are many.
     V, XV = np.zeros_like(G), np.zeros((X.shape[0], G.shape[1]), dtype=G.dtype)
     live = np.arange(G.shape[1])
     R = -G

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -18,14 +18,7 @@ from plurilabel._core.explanation.contributions import LOG_ODDS, SCORE, Given, P
 from plurilabel._core.fitted import Declared, count, numbers, parameter
 from plurilabel._core.limits import check_size
 from plurilabel._core.unknown import known_part
-from plurilabel.learners.extreme._linear import (
-    CELLS,
-    LOSSES,
-    RowSpace,
-    Settings,
-    prepared,
-    train,
-)
+from plurilabel.learners.extreme._linear import CELLS, RowSpace, Settings, prepared, train
 from plurilabel.learners.extreme._sparse_scores_classifier import (
     SparseScoresClassifier,
     worth_of_labels,
@@ -89,9 +82,6 @@ class OneVsAllLinear(WeightedFit, SparseScoresClassifier):
     """
 
     _learns_from_known = True
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "loss": [StrOptions(set(LOSSES))],
-    }
     _fitted: ClassVar[Declared] = {
         "loss_": parameter(),
         "normalize_": parameter(),
@@ -101,7 +91,7 @@ class OneVsAllLinear(WeightedFit, SparseScoresClassifier):
     }
 
     _: KW_ONLY
-    loss: str = "squared_hinge"
+    loss: Annotated[str, StrOptions({"logistic", "squared_hinge"})] = "squared_hinge"
     C: float = 1.0
     prune: NotNegative = 0.01
     propensities: bool = False

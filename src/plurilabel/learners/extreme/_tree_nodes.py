@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import expit
 
-from plurilabel._core.blocks import csr_of_rows
+from plurilabel._core.blocks import csr_of_rows, ranges
 from plurilabel.learners.extreme._linear import SURE, Prior, Settings, prepared, train
 
 
@@ -69,10 +69,8 @@ def label_order(
     seed: np.random.SeedSequence,
     n_jobs: int | None,
 ) -> NDArray[np.int64]:
-    """The labels in the order of the tree: each node is a range of it.
-
-    Every node has a seed of its own, so that the order of the work does not matter.
-    """
+    """The labels in the order of the tree: each node is a range of it."""
+    # Every node has a seed of its own, so that the order of the work does not matter.
     order = np.arange(features.shape[0])
     for above, below in pairwise(levels[:-1]):
         children = child_bounds(above, below)
@@ -288,15 +286,13 @@ def _merged(before: NodeModel, found: NodeModel, features: Any, Y: sparse.csc_ar
 def node_products(
     X: Any, row: Any, node: Any, keys: NDArray[np.int64], weights: sparse.csr_array
 ) -> NDArray[np.floating[Any]]:
-    """Products of instances with the weights of the children of nodes (pairs, children).
-
-    The weights of a node and a feature are one row of ``weights``: those of a node follow
-    each other. Pairs are in the order of the nodes.
-    """
+    """Products of instances with the weights of the children of nodes (pairs, children)."""
+    # The weights of a node and a feature are one row of ``weights``: those of a node follow
+    # each other. Pairs are in the order of the nodes.
     d, last = X.shape[1], len(keys)  # the last row of weights is empty
     length = np.diff(X.indptr)[row]
     ends = np.concatenate([[0], np.cumsum(length)])
-    at = np.arange(ends[-1]) + np.repeat(X.indptr[row] - ends[:-1], length)
+    at = ranges(X.indptr[row], length)
     features = X.indices[at]
     place = np.empty(len(at), dtype=weights.indptr.dtype)
     row_of = np.full(d, last, dtype=place.dtype)  # of each feature in the node at hand

@@ -94,6 +94,7 @@ class LabelSetMixture(WordMixture):
     all       5    0.38    0.38        0.23
     """
 
+    _looks_up_sets = True
     _fitted: ClassVar[Declared] = {
         "shares_": numbers("s", "n_labels_+1"),
         "background_share_": number(),
@@ -130,6 +131,3 @@ class LabelSetMixture(WordMixture):
         starts = self.shares_.indptr[numbers[seen]]
         shares[seen] = self.shares_.data[starts[:, None] + np.arange(k + 1)]
         return shares
-
-    def _looks_up_sets(self) -> bool:
-        return True

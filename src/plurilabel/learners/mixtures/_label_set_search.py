@@ -110,6 +110,9 @@ class SetSearch:
             phi += W[:, j, None] * theta[labels]
         return X @ np.log(phi).T + self.prior(members, numbers)
 
+    def _joint(self, X: sparse.csr_array, theta: Floats, members: Members) -> Floats:
+        return self.log_joint(X, theta, members, self.seen.find(members))
+
     def by_word(self, theta: Floats, present: tuple[int, ...]) -> tuple[Floats, float]:
         """The log probabilities of the words given a set, and the log prior of the set."""
         members = np.array([present], dtype=np.intp)
@@ -121,10 +124,9 @@ class SetSearch:
     def compared(
         self, x: sparse.csr_array, theta: Floats, predicted: NDArray[Any], lists: list[Members]
     ) -> dict[int, tuple[tuple[int, ...], tuple[int, ...]]]:
-        """For each free label the sets with and without it that its score compares.
-
-        They differ in this label only for the greedy search; else they are the best in ``lists``.
-        """
+        """For each free label the sets with and without it that its score compares."""
+        # They differ in this label only for the greedy search; else they are the best in
+        # ``lists``.
 
         def value(present: tuple[int, ...]) -> float:
             log_phi, prior = self.by_word(theta, present)
@@ -163,10 +165,9 @@ class SetSearch:
         return row_blocks(X.shape[0], width, BLOCK)
 
     def greedy(self, X: sparse.csr_array) -> Floats:
-        """Scores (n, q) of sets that adding or dropping a single label does not improve.
-
-        The score of a label is the gain in log probability from having it, all others being fixed.
-        """
+        """Scores (n, q) of sets that adding or dropping a single label does not improve."""
+        # The score of a label is the gain in log probability from having it, all others being
+        # fixed.
         scores = np.zeros((X.shape[0], self.n_labels))
         for rows in self.blocks(X):
             words, part = only_used(X[rows])
@@ -202,8 +203,7 @@ class SetSearch:
         scores = np.zeros((r, self.n_labels))
         flip = np.full(r, -1)
         if present or self.empty:
-            members = np.array([present], dtype=np.intp)
-            now = self.log_joint(X, theta, members, self.seen.find(members))[:, 0]
+            now = self._joint(X, theta, np.array([present], dtype=np.intp))[:, 0]
         else:
             now = np.full(r, -np.inf)
         whole = now
@@ -211,8 +211,7 @@ class SetSearch:
         settled = np.ones(r, dtype=bool)
         single = flip
         if len(absent):
-            members = with_labels(present, absent)
-            more = self.log_joint(X, theta, members, self.seen.find(members))
+            more = self._joint(X, theta, with_labels(present, absent))
             best = more.argmax(axis=1)
             settled = more[np.arange(r), best] <= now
             single = absent[best]
@@ -222,16 +221,13 @@ class SetSearch:
         if len(droppable) and settled.any():
             X, now = X[settled], now[settled]
             if len(present) > 1 or self.empty:
-                members = without_labels(present, droppable.tolist())
-                less = self.log_joint(X, theta, members, self.seen.find(members))
+                less = self._joint(X, theta, without_labels(present, droppable.tolist()))
                 best = less.argmax(axis=1)
                 drop = less[np.arange(len(now)), best] >= now
                 flip[np.flatnonzero(settled)[drop]] = droppable[best[drop]]
                 scores[np.ix_(settled, droppable)] = now[:, None] - less
             else:  # the only label of a set that may not be empty: compare with the next best
-                others = self.free[self.free != present[0]]
-                members = others[:, None]
-                other = self.log_joint(X, theta, members, self.seen.find(members))
+                other = self._joint(X, theta, self.free[self.free != present[0], None])
                 scores[settled, present[0]] = np.maximum(now - other.max(axis=1), TINY)
         return _Step(flip, scores, whole, single)
 

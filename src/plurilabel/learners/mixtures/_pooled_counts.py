@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from plurilabel._core.blocks import row_blocks
+from plurilabel._core.blocks import ranges, row_blocks
 
 Floats = NDArray[np.float64]
 
@@ -59,8 +59,7 @@ class PooledCounts:
         reach = sizes[set_of]  # number of components of each count
         self.ends = np.concatenate(([0], np.cumsum(reach)))
         # a triple is a stored count and one of its components
-        within = np.arange(self.ends[-1]) - np.repeat(self.ends[:-1], reach)
-        member = np.repeat(members.indptr[set_of], reach) + within
+        member = ranges(members.indptr[set_of], reach)
         word = np.repeat(counts.indices.astype(np.int64), reach)
         self.keys, place = np.unique(members.components[member] * V + word, return_inverse=True)
         small = np.int32 if max(len(self.keys), len(member)) < 2**31 else np.int64

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import KW_ONLY, dataclass
 from math import comb
 from numbers import Real
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -64,9 +64,7 @@ class WordMixture(WeightedFit, ScoringClassifier):
     """
 
     _X_form: ClassVar[dict[str, Any]] = {"dtype": np.float64}
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "alpha": [Interval(Real, 1e-10, None, closed="left")],
-    }
+    _looks_up_sets: ClassVar[bool] = False  # whether shares depend on which sets were seen
     _fitted: ClassVar[Declared] = {
         "alpha_": parameter(), "set_prior_": parameter(), "search_": parameter(),
         "max_labels_": parameter(), "set_counts_": numbers("s"),
@@ -75,7 +73,7 @@ class WordMixture(WeightedFit, ScoringClassifier):
     }  # fmt: skip
 
     _: KW_ONLY
-    alpha: float = 1.0
+    alpha: Annotated[float, Interval(Real, 1e-10, None, closed="left")] = 1.0
     set_prior: Literal["uniform", "labels", "sets"] = "uniform"
     search: Literal["greedy", "exact", "seen"] = "greedy"
     max_labels: AtLeastOne | None = None
@@ -95,10 +93,6 @@ class WordMixture(WeightedFit, ScoringClassifier):
 
     @abstractmethod
     def _shares(self, members: Members, numbers: NDArray[np.intp]) -> Floats: ...
-
-    def _looks_up_sets(self) -> bool:
-        """Whether the shares depend on which sets were seen."""
-        return False
 
     def _validate_X(self, X: Any, *, reset: bool) -> Any:
         X = super()._validate_X(X, reset=reset)
@@ -178,7 +172,7 @@ class WordMixture(WeightedFit, ScoringClassifier):
         label_counts = np.asarray(self.set_counts_ @ self.label_sets_).ravel().astype(float)
         n = self.set_counts_.sum()
         free = np.flatnonzero((label_counts > 0) & (label_counts < n))
-        look_up = self._looks_up_sets() or self.set_prior_ == "sets"
+        look_up = self._looks_up_sets or self.set_prior_ == "sets"
         return SetSearch(
             theta=self._theta(),
             shares=self._shares,
@@ -309,7 +303,7 @@ class WordMixture(WeightedFit, ScoringClassifier):
         """For each label set: rows, their words, w (k + 1,) and theta (k + 1, w)."""
         sets, number = distinct_sets(Y)
         theta = self._theta()
-        seen = SeenSets(self._seen() if self._looks_up_sets() else [])
+        seen = SeenSets(self._seen() if self._looks_up_sets else [])
         for s, present in enumerate(sets):
             rows = np.flatnonzero(number == s)
             words, counts = only_used(X[rows])

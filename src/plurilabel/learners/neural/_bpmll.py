@@ -8,7 +8,7 @@ from dataclasses import KW_ONLY, dataclass, field
 from functools import partial
 from numbers import Integral
 from time import perf_counter
-from typing import Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -174,14 +174,6 @@ class BPMLL(ScoringClassifier):
 
     _learns_from_known = True
     _learns_from_soft = True
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "hidden_layer_sizes": ["array-like"],
-        "loss": [StrOptions(set(LAST))],
-        "activation": [StrOptions(set(ACTIVATIONS))],
-        "solver": [StrOptions({"adam", "adamw", "sgd"}), callable],
-        "label_weight": [StrOptions({"balanced"}), "array-like", None],
-        "callback": [callable, None],
-    }
     _fitted: ClassVar[Declared] = {
         "coefs_": lists_of_numbers("n_layers", None, None),
         "intercepts_": lists_of_numbers("n_layers", None),
@@ -193,11 +185,11 @@ class BPMLL(ScoringClassifier):
     _soft: bool = field(init=False)  # whether the latest labels are probabilities
     _recent: list[Any] = field(init=False)  # scores and labels of the latest rows
 
-    hidden_layer_sizes: Sequence[int] = (100,)
+    hidden_layer_sizes: Annotated[Sequence[int], "array-like"] = (100,)
     _: KW_ONLY
-    loss: str = "bpmll"
-    activation: str = "tanh"
-    solver: str | Callable[..., Any] = "adam"
+    loss: Annotated[str, StrOptions(set(LAST))] = "bpmll"
+    activation: Annotated[str, StrOptions(set(ACTIVATIONS))] = "tanh"
+    solver: Annotated[Any, StrOptions({"adam", "adamw", "sgd"}), callable] = "adam"
     learning_rate_init: Positive = 1e-3
     alpha: Literal["auto"] | NotNegative = "auto"
     batch_size: Literal["auto"] | AtLeastOne = "auto"
@@ -206,9 +198,9 @@ class BPMLL(ScoringClassifier):
     validation_fraction: Fraction = 0.1
     n_iter_no_change: int = 10
     threshold: Literal["linear"] | None = "linear"
-    label_weight: ArrayLike | str | None = None
+    label_weight: Annotated[Any, StrOptions({"balanced"}), "array-like", None] = None
     warm_start: bool = False
-    callback: Callable[[dict[str, Any]], Any] | None = None
+    callback: Annotated[Callable[[dict[str, Any]], Any], callable] | None = None
     device: str = "auto"
     random_state: Any = None
 
@@ -396,7 +388,8 @@ class BPMLL(ScoringClassifier):
         batches = training.Batches(torch, X, Y, self.scaler_, device, weights)
         rows = np.arange(X.shape[0])
         rows = rows if held_out is None else np.setdiff1d(rows, held_out)
-        size = self._batch_size(len(rows))
+        auto = min(max(8, len(rows) // 20), 128)
+        size = auto if self.batch_size == "auto" else int(self.batch_size)
 
         def mean_error(rows: NDArray[np.intp], error: Callable[..., Any]) -> float:
             total = torch.zeros((), device=device)
@@ -449,9 +442,6 @@ class BPMLL(ScoringClassifier):
                 f"{self.alpha!r}"
             )
         return value
-
-    def _batch_size(self, n: int) -> int:
-        return min(max(8, n // 20), 128) if self.batch_size == "auto" else int(self.batch_size)
 
     def _alpha(self) -> float:
         if self.alpha != "auto":

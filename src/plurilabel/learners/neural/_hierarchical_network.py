@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from numbers import Real
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -108,19 +108,14 @@ class HierarchicalNetwork(BPMLL):
     label_weight: ClassVar[None] = None  # type: ignore[misc]
     _learns_from_known = False
     _learns_from_soft = False  # the maximum is over labels that are present
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "parents": [Hierarchy, Mapping, "array-like", None],
-        "sep": [str],
-        "dropout": [Interval(Real, 0, 1, closed="left")],
-    }
     _fitted: ClassVar[Declared] = {"edges_": places("m", 2, below="n_labels_")}
 
-    parents: Any = None
+    parents: Annotated[Any, Hierarchy, Mapping, "array-like", None] = None
     _: KW_ONLY
-    sep: str = "/"
+    sep: Annotated[str, str] = "/"
     hidden_layer_sizes: Sequence[int] = (500, 500)
     activation: str = "relu"
-    dropout: float = 0.7
+    dropout: Annotated[float, Interval(Real, 0, 1, closed="left")] = 0.7
 
     @property
     def hierarchy_(self) -> Hierarchy:

@@ -10,7 +10,7 @@ ROSTER = {
         {"MMAC()": {}, "MMAC(max_bins=12, min_support=2, max_length=1, voting='all')": {}},
         unweighted="supports are counts of instances",
         exact=True,
-    ),
+    )
 }
 
 publish(globals())

@@ -6,7 +6,7 @@ import time
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from numbers import Integral
-from typing import Any, ClassVar, Literal, TypeAlias
+from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +30,7 @@ AT_ONCE = 2**22  # numbers in the copies of a block of rows during a search
 GIVEN_BEFORE = "the log-odds, or the score, of the label given those predicted before it"
 METHODS = {"predict", "predict_proba", "predict_log_proba", "decision_function"}
 # parameters that chains and ensembles of chains share
-CHAIN: dict[str, Any] = {"chain_method": [StrOptions(METHODS), list, tuple], "cv": ["cv_object"]}
+ChainMethod: TypeAlias = Annotated[Any, StrOptions(METHODS), list, tuple]
 
 
 @dataclass(eq=False, repr=False)
@@ -130,10 +130,6 @@ class ClassifierChain(TransformationClassifier):
     """
 
     _learns_from_known = True
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **CHAIN,
-        "order": [None, StrOptions({"random"}), "array-like"],
-    }
     _fitted: ClassVar[Declared] = {
         "order_": places("n_labels_", below="n_labels_"),
         "estimators_": values("n_labels_"),
@@ -146,9 +142,9 @@ class ClassifierChain(TransformationClassifier):
 
     estimator: Any
     _: KW_ONLY
-    order: Any = None
-    cv: Any = None
-    chain_method: Any = "predict"
+    order: Annotated[Any, None, StrOptions({"random"}), "array-like"] = None
+    cv: Annotated[Any, "cv_object"] = None
+    chain_method: ChainMethod = "predict"
     inference: Literal["greedy", "exact", "beam", "monte-carlo"] = "greedy"
     decision: Literal["joint", "marginal"] = "joint"
     beam_width: AtLeastOne = 15

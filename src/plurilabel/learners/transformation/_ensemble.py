@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import KW_ONLY, dataclass
-from numbers import Real
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -12,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from plurilabel._core.base import LabelMatrix
-from plurilabel._core.compat import Interval, rows_of_params
+from plurilabel._core.compat import Part, rows_of_params
 from plurilabel._core.explanation.contributions import Given, Parts, added, common_scale, scattered
 from plurilabel._core.fitted import Declared, parameter, values
 from plurilabel.learners.transformation._base_models import draw_seeds, in_parallel
@@ -63,15 +62,12 @@ class EnsembleClassifier(VotingClassifier):
     Hook: ``_member(seed)`` returns an unfitted learner.
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "max_samples": [Interval(Real, 0, 1, closed="right")]
-    }
     _fitted: ClassVar[Declared] = {"estimators_": values("n_models")}
 
     estimator: Any
     _: KW_ONLY
     n_estimators: int = 10
-    max_samples: float = 0.67
+    max_samples: Part = 0.67
     bootstrap: bool = False
     voting: Literal["hard", "soft"] = "soft"
     random_state: Any = None

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any
 
 from plurilabel.learners.transformation._base_models import seeded
-from plurilabel.learners.transformation._chain import CHAIN, ClassifierChain
+from plurilabel.learners.transformation._chain import ChainMethod, ClassifierChain
 from plurilabel.learners.transformation._ensemble import EnsembleClassifier
 
 
@@ -66,11 +66,9 @@ class EnsembleOfChains(EnsembleClassifier):
     """
 
     _learns_from_known = True
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = CHAIN
-
     _: KW_ONLY
-    cv: Any = None
-    chain_method: Any = "predict"
+    cv: Annotated[Any, "cv_object"] = None
+    chain_method: ChainMethod = "predict"
 
     def _member(self, seed: int) -> ClassifierChain:
         given = {"cv": self.cv, "chain_method": self.chain_method}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -95,9 +95,6 @@ class OutputCodes(TransformationClassifier):
     0.9
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "code": [StrOptions({"random", "repetition"}), "array-like"],
-    }
     _fitted: ClassVar[Declared] = {
         "code_": numbers("n_labels_", "n_models"),
         "estimators_": values("n_models"),
@@ -108,7 +105,7 @@ class OutputCodes(TransformationClassifier):
 
     estimator: Any
     _: KW_ONLY
-    code: Any = "random"
+    code: Annotated[Any, StrOptions({"random", "repetition"}), "array-like"] = "random"
     n_bits: AtLeastOne | None = None
     weight: AtLeastTwo = 3
     label_sets: Literal["seen", "all"] = "seen"
@@ -139,7 +136,14 @@ class OutputCodes(TransformationClassifier):
 
     def _make_code(self, q: int, rng: np.random.RandomState) -> NDArray[np.int8]:
         if not isinstance(self.code, str):
-            return _check_code(self.code, q)
+            G = check_labels(self.code, name="code")
+            if G.shape[0] != q:
+                got = f"got shape {G.shape}"
+                raise ValueError(f"code must have a row for each of the {q} labels, {got}")
+            if len(unused := np.flatnonzero(~G.any(axis=1))):
+                wanted = "each label in at least one bit"
+                raise ValueError(f"code must have {wanted}, but {unused[0]} is in none")
+            return dense(G)
         m = 3 * q if self.n_bits is None else self.n_bits
         if m < q:
             raise ValueError(f"n_bits must be at least the number of labels, {q}, got {m}")
@@ -203,13 +207,3 @@ class OutputCodes(TransformationClassifier):
         least = 1 / (2 * self.n_samples_fit_ + 2)
         p = np.clip(scores, least, 1 - least)
         return np.log(p / (1 - p))
-
-
-def _check_code(code: Any, q: int) -> NDArray[np.int8]:
-    G = check_labels(code, name="code")
-    if G.shape[0] != q:
-        raise ValueError(f"code must have a row for each of the {q} labels, got shape {G.shape}")
-    if not G.any(axis=1).all():
-        unused = int(np.flatnonzero(~G.any(axis=1))[0])
-        raise ValueError(f"code must have each label in at least one bit, but {unused} is in none")
-    return dense(G)

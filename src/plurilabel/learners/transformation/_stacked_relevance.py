@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -92,8 +92,7 @@ class StackedRelevance(TransformationClassifier):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "final_estimator": [None, *base.ONE_MODEL],
-        "cv": ["cv_object", None],
+        "final_estimator": [None, *base.ONE_MODEL]
     }
     _fitted: ClassVar[Declared] = {
         "estimators_": values("n_labels_"),
@@ -110,7 +109,7 @@ class StackedRelevance(TransformationClassifier):
     stack_method: Literal["auto", "predict"] = "auto"
     drop_negatives: Literal["band", "confusion"] | None = None
     drop_threshold: NotNegative = 0.25
-    cv: Any = 5
+    cv: Annotated[Any, "cv_object", None] = 5
     n_jobs: int | None = None
     verbose: int = 0
 

@@ -122,18 +122,9 @@ class TransformationClassifier(AroundEstimator, ProbabilisticClassifier, Scoring
             routed = dict(found.estimator.fit)
             groups = found.splitter.split.get("groups") if self._has_splits() else None
         else:
-            routed = {name: value for name, value in params.items() if value is not None}
+            routed = dict(params)
             groups = routed.pop("groups", None) if self._has_splits() else None
-            if others := sorted(routed.keys() - {"sample_weight"}):
-                raise ValueError(
-                    f"passing {others} to fit is only supported if metadata routing is enabled: "
-                    "sklearn.set_config(enable_metadata_routing=True)"
-                )
-            if routed and not _takes_weights(self.estimator):
-                raise ValueError(
-                    f"sample_weight was passed, but fit of {type(self.estimator).__name__} "
-                    "does not accept it"
-                )
+            routed = only_weights(routed, self.estimator, taken=_takes_weights(self.estimator))
         if routed.get("sample_weight") is not None:
             routed["sample_weight"] = check_sample_weight(routed["sample_weight"], X)
         return routed if groups is None else {**routed, "groups": groups}
@@ -149,6 +140,20 @@ class TransformationClassifier(AroundEstimator, ProbabilisticClassifier, Scoring
         to_split = MethodMapping().add(caller="fit", callee="split")
         splitter = routed_splitter(getattr(self, "cv", None))
         return router.add(splitter=splitter, method_mapping=to_split)
+
+
+def only_weights(params: dict[str, Any], estimator: Any, *, taken: bool) -> dict[str, Any]:
+    """Parameters of ``fit`` without metadata routing: the weights, if the estimator takes them."""
+    given = {name: value for name, value in params.items() if value is not None}
+    if others := sorted(given.keys() - {"sample_weight"}):
+        raise ValueError(
+            f"passing {others} to fit is only supported if metadata routing is enabled: "
+            "sklearn.set_config(enable_metadata_routing=True)"
+        )
+    if given and not taken:
+        name = type(estimator).__name__
+        raise ValueError(f"sample_weight was passed, but fit of {name} does not accept it")
+    return given
 
 
 def _takes_weights(estimator: Any) -> bool:
