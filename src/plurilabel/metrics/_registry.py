@@ -247,7 +247,7 @@ class Scorer:
         if measure.kind == "labels":
             prediction = estimator.predict(X)
         else:
-            shape = y_true.shape if hasattr(y_true, "shape") else np.shape(y_true)
+            shape = np.shape(y_true)
             n_labels = int(shape[1]) if len(shape) == 2 else None
             prediction = label_scores(estimator, X, n_labels=n_labels)
         value = measure.function(y_true, prediction, **self.params)
