@@ -124,7 +124,8 @@ def count_sets(Y: LabelMatrix, Z: LabelMatrix, *, by_row: bool = True) -> SetCou
 def _count_soft(P: Any, Y: LabelMatrix, Z: LabelMatrix, by_row: bool) -> SetCounts:
     """Counts of all label sets that soft labels stand for, and expected counts of the labels."""
     z = dense(Z) * ~dense(Y.unknown) if isinstance(Y, UnknownLabels) else dense(Z)
-    counts = label_counts(*(M.sum(axis=0) for M in (P, z, P * z)), *split_known(Y)[2:])
+    true, pred, both = (M.sum(axis=0) for M in (P, z, P * z))
+    counts = label_counts(true, pred, both, split_known(Y)[2])
     if not by_row:
         return counts
     sets = possible_sets(P)
