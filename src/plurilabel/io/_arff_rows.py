@@ -40,13 +40,7 @@ from plurilabel.io._arff_header import (
     decode,
     unquote,
 )
-from plurilabel.io._files import (
-    MOST_UNPACKED,
-    NUMBER_OR_NAN,
-    AnyPath,
-    FileFormatError,
-    most_unpacked,
-)
+from plurilabel.io._files import NUMBER_OR_NAN, AnyPath, FileFormatError, check_room
 from plurilabel.io._sparse_lines import (
     EMPTY,
     FRACTION,
@@ -86,7 +80,7 @@ def read_rows(
     """X and Y from the rest of the file; ``line`` is the number of lines already read."""
     parts: list[Any] = []
     is_sparse: bool | None = None
-    n, limit = 0, most_unpacked(os.path.getsize(path))
+    n = 0
     # readline completes the last line
     while chunk := stream.read(CHUNK) + stream.readline():
         if not chunk.endswith(b"\n"):
@@ -106,7 +100,10 @@ def read_rows(
                     codes = slow.sparse(chunk) if is_sparse else slow.dense(chunk)
                 parts.append(codes)
             n += parts[-1].shape[0]
-            _check_room(path, n, columns, is_sparse, limit)
+            hot = columns.one_hot
+            width = int((columns.flip | hot).sum() if is_sparse else columns.levels[hot].sum())
+            what = f"{n:,} rows so far would get {width:,} columns for the values of nominal "
+            check_room(path, 8 * n * width, f"{what}attributes (leave some out with drop=)")
         line += chunk.count(b"\n")
     if not parts:
         raise FileFormatError(path, line, "expected rows of data after @data, got none")
@@ -119,16 +116,6 @@ def read_rows(
         matrix.eliminate_zeros()
         matrix.sort_indices()
     return X, UnknownLabels.from_nan(Y) if np.isnan(Y.data).any() else Y.astype(np.int64)
-
-
-def _check_room(path: AnyPath, n: int, columns: Columns, is_sparse: bool, limit: int) -> None:
-    """Refuse to make more columns from nominal attributes than the size of the file warrants."""
-    hot = columns.one_hot
-    width = int((columns.flip | hot).sum() if is_sparse else columns.levels[hot].sum())
-    if 8 * n * width > limit:
-        problem = f"{n:,} rows so far would get {width:,} columns for the values of nominal "
-        problem += f"attributes, beyond {limit:,} bytes; leave some out with drop=, or set "
-        raise FileFormatError(path, None, f"{problem}another limit in {MOST_UNPACKED}")
 
 
 # the fast path --------------------------------------------------------------------------------
