@@ -186,22 +186,11 @@ def train(
         blocks = text_blocks(data, labels, {**given_kinds, **reading}, words, rows)
         kind = kind if blocks is None else TextTraining
     training: Training = kind(
-        threshold=threshold,
-        holdout=holdout,
-        refit=refit,
-        quick=quick,
-        time_limit=time_limit,
-        random_state=random_state,
-        progress=progress or (lambda _: None),
-        exportable=exportable,
-        report=report,
-        scheduler=scheduler,
-        found=blocks,
-        words=words,
-        given_kinds=given_kinds,
-        rows=rows,
-        reading=reading,
-    )
+        threshold=threshold, holdout=holdout, refit=refit, quick=quick, time_limit=time_limit,
+        random_state=random_state, progress=progress or (lambda _: None), exportable=exportable,
+        report=report, scheduler=scheduler, found=blocks, words=words, given_kinds=given_kinds,
+        rows=rows, reading=reading,
+    )  # fmt: skip
     with around:
         return training.run(data, labels, learner, measure)
 
