@@ -70,13 +70,9 @@ _SPARSE = role_table(
 
 
 def read_rows(
-    stream: BinaryIO,
-    path: AnyPath,
-    line: int,
-    columns: Columns,
-    encoding: str,
+    stream: BinaryIO, path: AnyPath, line: int, columns: Columns, encoding: str,
     keeper: CellKeeper | None = None,
-) -> tuple[Matrix, Any]:
+) -> tuple[Matrix, Any]:  # fmt: skip
     """X and Y from the rest of the file; ``line`` is the number of lines already read."""
     parts: list[Any] = []
     is_sparse: bool | None = None
@@ -337,14 +333,9 @@ class _BagRows(CellKeeper):
 
 
 def read_bags(
-    stream: BinaryIO,
-    path: AnyPath,
-    header: Header,
-    bag: Attribute,
-    labels: set[str],
-    unused: set[str],
-    encoding: str,
-) -> tuple[Bags, Matrix, list[str]]:
+    stream: BinaryIO, path: AnyPath, header: Header, bag: Attribute, labels: set[str],
+    unused: set[str], encoding: str,
+) -> tuple[Bags, Matrix, list[str]]:  # fmt: skip
     """Bags, Y and the names of the labels from the rest of the file."""
     names = {attribute.name for attribute in header.attributes}
     if len(others := sorted(names - {bag.name, *labels, *unused})) > 1:

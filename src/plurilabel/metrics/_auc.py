@@ -36,12 +36,9 @@ from plurilabel.metrics._rank import padded_rows, positions, sort_against
 from plurilabel.metrics._registry import MEASURES, Measure, measure
 
 __all__ = [
-    "macro_auc",
-    "macro_average_precision",
-    "micro_auc",
-    "micro_average_precision",
+    "macro_auc", "macro_average_precision", "micro_auc", "micro_average_precision",
     "weighted_average_precision",
-]
+]  # fmt: skip
 
 Counts: TypeAlias = NDArray[np.int64]
 Sums: TypeAlias = NDArray[np.float64]

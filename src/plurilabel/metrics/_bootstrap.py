@@ -29,14 +29,9 @@ FloatArray = NDArray[np.float64]
 
 
 def samples_of(
-    measures: Sequence[Measure],
-    terms: Mapping[str, Terms],
-    Y: LabelMatrix,
-    Z: LabelMatrix | None,
-    S: ScoreMatrix | None,
-    n_samples: int,
-    random_state: Any,
-) -> dict[str, FloatArray]:
+    measures: Sequence[Measure], terms: Mapping[str, Terms], Y: LabelMatrix,
+    Z: LabelMatrix | None, S: ScoreMatrix | None, n_samples: int, random_state: Any,
+) -> dict[str, FloatArray]:  # fmt: skip
     """Values of each measure in bootstrap samples; ``terms`` has those of means over instances.
 
     The same random state draws the same rows for any other labels or scores of as many rows.

@@ -34,12 +34,9 @@ Part: TypeAlias = tuple[Any, Array, Array]
 
 
 def value_of_ranking(
-    function: Callable[..., float],
-    Y_true: ArrayLike,
-    scores: ArrayLike,
-    propensities: ArrayLike | None = None,
-    **params: Any,
-) -> float:
+    function: Callable[..., float], Y_true: ArrayLike, scores: ArrayLike,
+    propensities: ArrayLike | None = None, **params: Any,
+) -> float:  # fmt: skip
     """The value of a registered function for true labels and scores."""
     terms: Any = MEASURES[function.__name__.replace("_at_k", "@k")].terms
     Y, S = check_scored(Y_true, scores, first="k" in params)

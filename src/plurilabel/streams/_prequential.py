@@ -205,13 +205,9 @@ def _predicts_numbers(learner: Any) -> bool:
 
 
 def _plan(
-    stream: Stream,
-    learners: Mapping[str, Any],
-    measures: Sequence[str],
-    options: Mapping[str, Any],
-    propensities: Any,
-    command: str | None,
-) -> dict[str, Any]:
+    stream: Stream, learners: Mapping[str, Any], measures: Sequence[str],
+    options: Mapping[str, Any], propensities: Any, command: str | None,
+) -> dict[str, Any]:  # fmt: skip
     address = re.compile(r" at 0x[0-9a-fA-F]+")
     made_by = versions("river")
     plan = {
