@@ -8,6 +8,7 @@ import re
 import zipfile
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -217,21 +218,16 @@ def _add_vectors(table: Frame, embeddings: AnyPath | Any) -> None:
 
 def _npy_array(path: str) -> Any:
     """The array in a file of numpy, if the file is as long as its header says."""
-    try:
+    with open(path, "rb") as stream, format_errors(path, "an array of numpy"):
         size = os.path.getsize(path)
-        with open(path, "rb") as stream:  # numpy would allocate the length that a header claims
-            is_2 = np.lib.format.read_magic(stream)[0] >= 2
-            if (length := int.from_bytes(stream.read(4 if is_2 else 2), "little")) > size:
-                raise ValueError(f"its header would have {length:,} bytes, it has {size:,}")
+        # numpy would allocate the length that a header claims
+        is_2 = np.lib.format.read_magic(stream)[0] >= 2
+        if (length := int.from_bytes(stream.read(4 if is_2 else 2), "little")) > size:
+            raise ValueError(f"its header would have {length:,} bytes, it has {size:,}")
         array = np.load(path, mmap_mode="r", allow_pickle=False)
         if array.offset + array.nbytes != size:
             raise ValueError(f"its header is for {array.nbytes:,} bytes, but it has {size:,}")
         return np.array(array)
-    except OSError:
-        raise
-    except Exception as error:  # damaged headers raise all kinds of errors
-        words = " ".join(str(error).split())[:200]
-        raise FileFormatError(path, None, f"expected an array of numpy: {words}") from None
 
 
 def check_columns(path: AnyPath, line: int | None, n: int) -> None:
@@ -364,15 +360,18 @@ def _read_parquet(path: AnyPath, *_: Any) -> Frame:
 
 
 @contextmanager
-def parquet_errors(path: AnyPath) -> Iterator[None]:
-    """Name the file in errors of pyarrow and pandas, which raise any kind for damaged files."""
+def format_errors(path: AnyPath, expected: str) -> Iterator[None]:
+    """Name the file in errors of libraries, which raise any kind for damaged files."""
     try:
         yield
     except FileFormatError:
         raise
     except Exception as error:
         words = " ".join(str(error).split())[:200]
-        raise FileFormatError(path, None, f"expected a Parquet file: {words}") from None
+        raise FileFormatError(path, None, f"expected {expected}: {words}") from None
+
+
+parquet_errors = partial(format_errors, expected="a Parquet file")
 
 
 @contextmanager
@@ -391,7 +390,7 @@ def _read_excel(path: AnyPath, sheet: str | None, _: Any, as_text: set[str]) -> 
     """A sheet as text, numbers and dates; an empty cell is missing."""
     pd = table_module("pandas")
     import_extra("openpyxl", f"reading {os.fspath(path)} (or save it as CSV)", "excel")
-    try:
+    with format_errors(path, "an Excel file"):
         with zipfile.ZipFile(path) as archive:  # packed XML
             size = sum(part.file_size for part in archive.infolist())
         check_room(path, size, f"it unpacks to {size:,} bytes")
@@ -413,11 +412,6 @@ def _read_excel(path: AnyPath, sheet: str | None, _: Any, as_text: set[str]) -> 
             frame = pd.read_excel(book, dtype=kinds, **options)
             written += [""] * (frame.shape[1] - len(written))  # rows may be longer than the first
             frame = frame.set_axis(written, axis=1)
-    except FileFormatError:
-        raise
-    except Exception as error:  # damaged files lead openpyxl to all kinds of them
-        words = " ".join(str(error).split())[:200]
-        raise FileFormatError(path, None, f"expected an Excel file: {words}") from None
     return Frame(frame, path, lambda row: row + 2)
 
 
