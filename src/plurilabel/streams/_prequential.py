@@ -184,7 +184,9 @@ def _row_learner(name: str, given: Any) -> Any:
     if isinstance(given, type):
         raise TypeError(f"learners must be instances such as {given.__name__}(), got the class")
     learner = copy.deepcopy(given)
-    if _predicts_numbers(learner):
+    river, steps = sys.modules.get("river.base"), getattr(learner, "steps", None)
+    last = [*steps.values()][-1] if isinstance(steps, dict) and steps else learner
+    if river is not None and isinstance(last, river.MultiTargetRegressor):
         return RegressorLearner(learner)
     if hasattr(learner, "learn_one") and hasattr(learner, "predict_one"):
         return learner
@@ -194,14 +196,6 @@ def _row_learner(name: str, given: Any) -> Any:
         f"learners[{name!r}] must have learn_one and predict_one, or partial_fit and predict; "
         f"got {type(learner).__name__}"
     )
-
-
-def _predicts_numbers(learner: Any) -> bool:
-    """Whether this is one of river's multi-target regressors, or a pipeline with one."""
-    river = sys.modules.get("river.base")
-    steps = getattr(learner, "steps", None)
-    last = [*steps.values()][-1] if isinstance(steps, dict) and steps else learner
-    return river is not None and isinstance(last, river.MultiTargetRegressor)
 
 
 def _plan(

@@ -157,8 +157,7 @@ def _adds_up(found: Parts, scores: Floats, method: str) -> Parts | None:
     return None
 
 
-def _constant(model: Any, x: Any, given: Given) -> Parts | None:
-    del given
+def _constant(model: Any, x: Any, _given: Given) -> Parts | None:
     if not isinstance(model, DummyClassifier):
         return None
     return constant_parts(_columns(model.predict_proba(x), "predict_proba")[0])
@@ -236,9 +235,8 @@ def _naive_bayes(model: Any, x: Any, given: Given) -> Parts | None:
     return found.mapped([[-1.0], [1.0]], LOG_ODDS) if joint.shape[1] == 2 else found
 
 
-def _support(model: Any, x: Any, given: Given) -> Parts | None:
+def _support(model: Any, x: Any, _given: Given) -> Parts | None:
     """A kernel machine for two classes: each support vector, by its similarity."""
-    del given
     if type(model) is not SVC or len(model.classes_) != 2:
         return None
     if callable(model.kernel) or model.kernel == "precomputed":
@@ -251,9 +249,8 @@ def _support(model: Any, x: Any, given: Given) -> Parts | None:
     return Parts(names, values, np.ravel(model.intercept_), (SCORE,))
 
 
-def _neighbours(model: Any, x: Any, given: Given) -> Parts | None:
+def _neighbours(model: Any, x: Any, _given: Given) -> Parts | None:
     """Nearest neighbours: the vote of each."""
-    del given
     if type(model) is not KNeighborsClassifier or callable(model.weights):
         return None
     distances, rows = model.kneighbors(x)
