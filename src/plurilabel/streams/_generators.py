@@ -1,5 +1,7 @@
 """Generate streams with drifts at known rows."""
 
+from __future__ import annotations
+
 from abc import abstractmethod
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass, fields
