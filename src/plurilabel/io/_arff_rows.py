@@ -180,7 +180,9 @@ class SlowRows:
     def __init__(self, path: AnyPath, line: int, columns: Columns, encoding: str):
         self.path, self.line, self.columns, self.encoding = path, line, columns, encoding
 
-    def fail(self, problem: str) -> FileFormatError:
+    def fail(self, problem: str, got: str | None = None) -> FileFormatError:
+        """The error for the current line; ``got`` is the text at fault."""
+        problem += "" if got is None else f", got {shortened(got)!r}"
         return FileFormatError(self.path, self.line, problem)
 
     def lines(self, text: bytes) -> Iterator[str]:
@@ -215,8 +217,8 @@ class SlowRows:
         while end == ",":
             match = CELL.match(line, position)
             if match is None or match[3] == "}":
-                got = shortened(line[position:])
-                raise self.fail(f"cannot read value {len(cells) + 1} in {got!r}")
+                problem = f"cannot read value {len(cells) + 1} in {shortened(line[position:])!r}"
+                raise self.fail(problem)
             cells.append(f"'{unquote(match[1])}" if match[1] else match[2] or "")
             position, end = match.end(), match[3]
         return cells
@@ -238,14 +240,13 @@ class SlowRows:
         try:
             return self.columns.converters[a](cell)
         except ValueError as error:
-            got = shortened(cell.removeprefix("'"))
-            raise self.fail(f"attribute {name!r} must be {error}, got {got!r}") from None
+            problem = f"attribute {name!r} must be {error}"
+            raise self.fail(problem, cell.removeprefix("'")) from None
 
     def pairs(self, line: str) -> dict[int, float]:
         """Codes of a sparse row by attribute."""
         if not line.startswith("{"):
-            got = repr(shortened(line))
-            raise self.fail(f"expected a sparse row {{index value,...}} like the first, got {got}")
+            raise self.fail("expected a sparse row {index value,...} like the first", line)
         pairs: dict[int, float] = {}
         position, end = 1, ","
         if empty := re.match(r"\{\s*\}", line):
@@ -253,8 +254,7 @@ class SlowRows:
         while end == ",":
             match = PAIR.match(line, position)
             if match is None or match[4] not in (",", "}"):
-                got = shortened(line[position:])
-                raise self.fail(f"expected 'index value,' or 'index value}}', got {got!r}")
+                raise self.fail("expected 'index value,' or 'index value}'", line[position:])
             a = self._index(match[1])
             if a in pairs:
                 name = self.columns.attributes[a].name
@@ -262,16 +262,14 @@ class SlowRows:
             pairs[a] = self.code(a, f"'{unquote(match[2])}" if match[2] else match[3] or "")
             position, end = match.end(), match[4]
         if not NOTHING.match(line, position):
-            got = shortened(line[position:])
-            raise self.fail(f"expected the end of the row after }}, got {got!r}")
+            raise self.fail("expected the end of the row after }", line[position:])
         return pairs
 
     def _index(self, text: str) -> int:
         w = len(self.columns.attributes)
         if NUMBER_OR_NAN.fullmatch(text) and float(text) in range(w):
             return int(float(text))
-        got = shortened(text)
-        raise self.fail(f"expected an index from 0 to {w - 1}, one per attribute, got {got!r}")
+        raise self.fail(f"expected an index from 0 to {w - 1}, one per attribute", text)
 
 
 # bags of instances ----------------------------------------------------------------------------

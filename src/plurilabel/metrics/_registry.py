@@ -109,13 +109,9 @@ MEASURES = MappingProxyType(_MEASURES)
 
 
 def measure(
-    kind: Kind,
-    terms: Callable[..., Any] | None,
-    *,
-    average: Average = "instances",
-    loss: bool = False,
-    title: str | None = None,
-) -> Callable[[Function], Function]:
+    kind: Kind, terms: Callable[..., Any] | None, *, average: Average = "instances",
+    loss: bool = False, title: str | None = None,
+) -> Callable[[Function], Function]:  # fmt: skip
     """Register a function as a measure, under its name with ``@k`` for ``_at_k``.
 
     ``kind``, ``terms`` and ``average`` are as in :class:`Measure`; smaller is better for a

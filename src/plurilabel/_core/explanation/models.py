@@ -18,6 +18,8 @@ from sklearn.ensemble import (
     RandomForestClassifier,
 )
 from sklearn.metrics.pairwise import pairwise_kernels
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.multioutput import MultiOutputClassifier
 from sklearn.naive_bayes import BernoulliNB, ComplementNB, GaussianNB, MultinomialNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import Pipeline
@@ -84,6 +86,8 @@ def learner_parts(
 
 def output_parts(model: Any, x: Any, method: str, given: Given) -> Parts:
     """Parts of the score of each label, for a model of several labels at once."""
+    if isinstance(model, MultiOutputClassifier | OneVsRestClassifier):
+        return side_by_side([class_parts(one, x, method, given) for one in model.estimators_])
 
     def answer(rows: Any) -> Floats:
         classes = getattr(model, "classes_", None)
