@@ -159,9 +159,7 @@ def reader_options(data: str, *more: str, labels: Names = None, **options: Any) 
             )
         return given
     columns = label_option(labels)
-    for other in more:
-        if is_standard(other) or not is_table(other):
-            raise UsageError(f"several files must be tables, got {other}")
+    check_several(more)
     if is_table(data):
         columns = table_labels(data, labels)
         check_header(data, given.get("sep"), {"labels": columns, **given})
@@ -169,6 +167,13 @@ def reader_options(data: str, *more: str, labels: Names = None, **options: Any) 
         option = "--" + only[0].replace("_", "-")
         raise ValueError(f"{option} is for tables such as CSV and Parquet, but {data} is not one")
     return {"labels": columns, **given}
+
+
+def check_several(data: Sequence[str]) -> None:
+    """Check that each of several files is a table."""
+    for one in data:
+        if one == "-" or is_standard(one) or not is_table(one):
+            raise UsageError(f"several files must be tables, got {one}")
 
 
 def is_table(data: str) -> bool:
@@ -303,16 +308,12 @@ def row_source(*data: str) -> Iterator[Any]:
             name, source = "standard input", str(Path(folder, "stdin.csv"))
             with open(source, "wb") as stream:
                 shutil.copyfileobj(sys.stdin.buffer, stream)
-        for other in data[1:]:
-            if other == "-" or is_standard(other) or not is_table(other):
-                raise UsageError(f"several files must be tables, got {other}")
         try:
-            standard = is_standard(source)
-            if standard and len(data) > 1:
-                raise UsageError(f"several files must be tables, got {source}")
-            yield (
-                datasets.load(source) if standard else [source, *data[1:]] if data[1:] else source
-            )
+            if len(data) > 1:
+                check_several([source, *data[1:]])
+                yield [source, *data[1:]]
+            else:
+                yield datasets.load(source) if is_standard(source) else source
         except ValueError as error:
             text = str(error) if source in str(error) or len(data) > 1 else f"{name}: {error}"
             raise ValueError(text.replace(source, name)) from None
