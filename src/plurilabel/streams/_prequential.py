@@ -87,10 +87,8 @@ def prequential(
     measures : sequence of str, optional
         Names of measures; by default all that need no parameter, and the @k measures for k = 1, 3
         and 5.
-    window : int or None, default=1000
-        Number of rows of windowed measures; None to skip them.
-    fading : float or None, default=0.995
-        Factor of fading measures; None to skip them.
+    window, fading, propensities :
+        As for :class:`~plurilabel.metrics.RunningMeasures`.
     every : int, default=100
         Number of rows between two readings of the measures; there is one more at the end.
     delay : int, default=0
@@ -98,8 +96,6 @@ def prequential(
         evaluated immediately, so that curves and drifts are aligned.
     max_rows : int, optional
         Maximum number of rows to read.
-    propensities : mapping of label to float, optional
-        For ``psp@k`` and ``ps_ndcg@k``.
     out : path, optional
         Folder for the results. The same call with the same folder continues an interrupted run.
         Needs filelock (``pip install 'plurilabel[compare]'``).
