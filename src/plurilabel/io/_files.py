@@ -72,8 +72,10 @@ def opened(path: AnyPath) -> Iterator[BinaryIO]:
             yield stream
             return
         try:
-            with _Limited(stream, path) as unpacked:
-                yield cast(BinaryIO, io.BufferedReader(cast(io.RawIOBase, unpacked), _BUFFER))
+            with gzip.GzipFile(fileobj=stream) as unpacked:
+                limit = most_unpacked(os.fstat(stream.fileno()).st_size)
+                limited = _Limited(unpacked, path, limit)
+                yield cast(BinaryIO, io.BufferedReader(limited, _BUFFER))
         except (EOFError, gzip.BadGzipFile, zlib.error) as error:
             raise FileFormatError(path, None, f"the gzip file is broken: {error}") from None
 
@@ -92,21 +94,32 @@ def check_room(path: AnyPath, size: float, what: str, line: int | None = None) -
         raise FileFormatError(path, line, problem)
 
 
-class _Limited(gzip.GzipFile):
+class _Limited(io.RawIOBase):
     """A gzip stream that unpacks a limited number of bytes."""
 
-    def __init__(self, stream: BinaryIO, path: AnyPath) -> None:
-        super().__init__(fileobj=stream)
-        self._path, self._limit = path, most_unpacked(os.fstat(stream.fileno()).st_size)
+    def __init__(self, stream: gzip.GzipFile, path: AnyPath, limit: int) -> None:
+        self._stream, self._path, self._limit = stream, path, limit
 
-    def read(self, size: int | None = -1) -> bytes:
-        """Read bytes, within the limit; ``readinto`` calls this."""
-        content = super().read(size)
-        if self.tell() > self._limit:
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = 0) -> int:
+        return self._stream.seek(offset, whence)
+
+    def tell(self) -> int:
+        return self._stream.tell()
+
+    def readinto(self, buffer: Any) -> int:
+        content = self._stream.read(len(buffer))
+        if self._stream.tell() > self._limit:
             problem = f"it unpacks to more than {self._limit:,} bytes; if you trust it, set "
             problem += f"{MOST_UNPACKED} to a higher limit"
             raise FileFormatError(self._path, None, problem)
-        return content
+        buffer[: len(content)] = content
+        return len(content)
 
 
 _CSV = ("csv", " (in Excel: CSV UTF-8)")
