@@ -169,10 +169,12 @@ def check_same(Y_true: Any, Y: Any, other_given: Any, other: Any, name: str) -> 
 
 def ratio(top: ArrayLike, bottom: ArrayLike, undefined: float = 0.0) -> NDArray[np.float64]:
     """Elementwise ``top / bottom`` in float64; ``undefined`` unless ``bottom`` is above 0."""
-    a, b = np.broadcast_arrays(*(np.asarray(one, dtype=np.float64) for one in (top, bottom)))
-    return np.divide(a, b, out=np.full(a.shape, undefined), where=b > 0)
+    a, b = np.asarray(top, dtype=np.float64), np.asarray(bottom, dtype=np.float64)
+    out = np.full(np.broadcast_shapes(a.shape, b.shape), undefined)
+    return np.divide(a, b, out=out, where=b > 0)
 
 
 def mean_of_defined(total: ArrayLike, weight: ArrayLike) -> float:
     """``sum(total) / sum(weight)``; NaN if all weights are 0, so that nothing is defined."""
-    return float(ratio(np.sum(total, dtype=np.float64), np.sum(weight, dtype=np.float64), np.nan))
+    denominator = float(np.sum(weight, dtype=np.float64))
+    return float(np.sum(total, dtype=np.float64)) / denominator if denominator else float("nan")
