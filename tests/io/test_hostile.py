@@ -10,6 +10,7 @@ import pytest
 from plurilabel import MLkNN, io
 from plurilabel.datasets import Dataset, describe
 from plurilabel.io import FileFormatError
+from plurilabel.io._files import opened
 from plurilabel.streams import TableStream
 
 HEAD = "@relation 'r: -C 1'\n@attribute a {0,1}\n@attribute b numeric\n"
@@ -203,3 +204,19 @@ def test_separators_that_pandas_cannot_take(tmp_path, sep):
         io.read_table(path, labels="t", sep=sep)
     with pytest.raises(ValueError, match=r"a\.csv, line|labels names a column"):
         io.read_table(path, labels="t")
+
+
+def test_a_compressed_file_is_unpacked_in_pieces(tmp_path, monkeypatch):
+    """A file beyond the limit is refused before it is in memory, also if it is read at once."""
+    path, sizes, read = tmp_path / "a.json.gz", [], gzip.GzipFile.read
+
+    def noted(self, size=-1):
+        sizes.append(size)
+        return read(self, size)
+
+    path.write_bytes(gzip.compress(b'[{"a":' + b" " * 10**6 + b"1}]"))
+    monkeypatch.setattr("plurilabel.io._files._SMALL", 1000)
+    monkeypatch.setattr(gzip.GzipFile, "read", noted)
+    with pytest.raises(FileFormatError, match="unpacks to more than"), opened(path) as stream:
+        stream.read()
+    assert 0 < min(sizes) <= max(sizes) <= 1 << 20

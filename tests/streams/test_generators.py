@@ -120,7 +120,7 @@ def test_new_labels_appear_at_drifts():
         ({"drift_at": [0]}, "drift_at must be ascending"),
         ({"drift": "gradual", "drift_at": [100, 200], "width": 300}, "width must fit"),
         ({"new_labels": 4}, "new_labels must be at most the number of drifts, 3"),
-        ({"depth": 0}, "depth must"),
+        ({"depth": 0}, "'depth' parameter .* must be an int in the range"),
     ],
 )
 def test_bad_options(options, words):

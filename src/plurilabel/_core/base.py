@@ -283,10 +283,7 @@ class MultiLabelClassifier(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
             raise ValueError(f"{name} requires y to be passed, but the target y is None")
         check_params(self)
         X = self._validate_X(X, reset=True)
-        filled, unknown = known_part(y)
-        if unknown is not None and not self.accepts_unknown_labels:
-            raise ValueError(_needs_all_labels(self, unknown))
-        self._refuse_soft(filled)
+        filled, unknown = self._known_part(y)
         Y = self._encode(filled, classes)
         check_consistent_length(X, Y)
         if unknown is None:
@@ -307,12 +304,21 @@ class MultiLabelClassifier(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
         """Whether ``fit`` takes probabilities in place of 0 and 1."""
         return self._learns_from_soft or has_fit_parameter(self, "sample_weight")  # by copies
 
-    def _refuse_soft(self, y: Any) -> None:
-        if not (self._learns_from_soft and self.accepts_soft_labels) and is_soft(y):
+    def _known_part(self, y: Any) -> tuple[Any, Any]:
+        """Labels with 0 where unknown, and the mask of those, if the learner takes such labels."""
+        name, (filled, unknown) = type(self).__name__, known_part(y)
+        if unknown is not None and not self.accepts_unknown_labels:
+            i, j = (int(at[0]) for at in unknown.nonzero())
             raise ValueError(
-                f"y must hold only 0 and 1 for {type(self).__name__}, got numbers between them: "
-                "cut them, as in y > 0.5, or use a learner with accepts_soft_labels"
+                f"y must hold only 0 and 1, got NaN in row {i}, column {j}: {name} needs all "
+                f"labels; plurilabel.ImputedLabels({name}(...)) fills in unknown ones"
             )
+        if not (self._learns_from_soft and self.accepts_soft_labels) and is_soft(filled):
+            raise ValueError(
+                f"y must hold only 0 and 1 for {name}, got numbers between them: cut them, as in "
+                "y > 0.5, or use a learner with accepts_soft_labels"
+            )
+        return filled, unknown
 
     def _fit_inside(
         self, X: Any, Y: LabelMatrix, outer: MultiLabelClassifier | None = None, **params: Any
@@ -379,10 +385,7 @@ class MultiLabelClassifier(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
         names = column_names(y)
         if is_tags(y):
             y, _ = tag_matrix(y, self.label_names_.tolist())
-        y, unknown = known_part(y)
-        if unknown is not None and not self.accepts_unknown_labels:
-            raise ValueError(_needs_all_labels(self, unknown))
-        self._refuse_soft(y)
+        y, unknown = self._known_part(y)
         Y = soft_or_hard(y, name="y")
         if Y.shape[1] != self.n_labels_:
             raise ValueError(f"y must have the {self.n_labels_} labels of fit, got {Y.shape[1]}")
@@ -481,15 +484,6 @@ def with_weights(X: Any, Y: LabelMatrix, sample_weight: Any) -> tuple[Any, Label
         kept = np.flatnonzero(weights)
         X, Y, weights = X[kept], Y[kept], weights[kept]
     return X, Y, weights
-
-
-def _needs_all_labels(learner: Any, unknown: Any) -> str:
-    i, j = (int(at[0]) for at in unknown.nonzero())
-    name = type(learner).__name__
-    return (
-        f"y must hold only 0 and 1, got NaN in row {i}, column {j}: {name} needs all labels; "
-        f"plurilabel.ImputedLabels({name}(...)) fills in unknown ones"
-    )
 
 
 def _if_scores_by(method: str) -> Any:

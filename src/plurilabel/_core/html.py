@@ -14,14 +14,9 @@ _OTHER = f"{_CELL};text-align:right"
 
 
 def html_table(
-    head: Sequence[str],
-    rows: Sequence[Sequence[str]],
-    *,
-    title: str = "",
-    note: str = "",
-    bold: Any = None,
-    text: bool = False,
-) -> str:
+    head: Sequence[str], rows: Sequence[Sequence[str]], *, title: str = "", note: str = "",
+    bold: Any = None, text: bool = False,
+) -> str:  # fmt: skip
     """A table for a notebook: the first column to the left, the others to the right."""
     # The head may be empty, the rows hold plain text. ``title`` and ``note`` are above and below;
     # ``bold`` marks cells after the first; with ``text`` the last column is aligned left.

@@ -82,19 +82,9 @@ def default_label_names(q: int) -> NumberedNames:
 
 
 def check_labels(Y: Any, *, name: str = "Y") -> LabelMatrix:
-    """Check a label matrix and return it as int8, dense or CSR; the input is never changed.
+    """Check a label matrix (n, q) and return it as int8, dense or CSR; Y is never changed.
 
-    Parameters
-    ----------
-    Y : array-like, sparse matrix or data frame of shape (n, q)
-        Only 0 and 1 (or False and True) may occur.
-    name : str
-        Its name in error messages.
-
-    Returns
-    -------
-    ndarray of int8 or csr_array of int8
-        CSR with sorted indices and no stored zeros if Y was sparse, else dense.
+    CSR has sorted indices and no stored zeros; ``name`` is that of Y in errors.
     """
     Y = sparse_or_as_is(Y)
     return _sparse_labels(Y, name) if sparse.issparse(Y) else _dense_labels(Y, name)

@@ -17,14 +17,8 @@ if TYPE_CHECKING:
     from plurilabel._core.data.dataset import Dataset
     from plurilabel.evaluation import Results
 
-IDLE = (
-    "retry",
-    "fresh",
-    "as_json",
-    "report",
-    "n_jobs",
-    "scheduler",
-)  # options that change no result
+IDLE = ("retry", "fresh", "as_json", "report", "n_jobs", "scheduler")
+"""Options that change no result."""
 # measures shown by default, with titles that fit 80 columns
 SHOWN = {
     "hamming_loss": "Hamming", "subset_accuracy": "subset", "f1": "F1", "one_error": "1-error",
@@ -86,15 +80,10 @@ def compare(
     """
     passed = {name: options.pop(name) for name in TO_COMPARE}
     _data.check_names(measures, learners)
-    # options for reading apply only to files, if there are any
-    only_names = all([_data.is_standard(one) for one in data])
-    tables = [
-        _data.find(
-            one, encode=False, **(options if only_names or not _data.is_standard(one) else {})
-        )
-        for one in data
-    ]
     own = [one for one in data if not _data.is_standard(one)]
+    # options for reading apply only to files, if there are any
+    reading = {one: options if one in (own or data) else {} for one in data}
+    tables = [_data.find(one, encode=False, **reading[one]) for one in data]
     words = _data.reader_options(own[0], **options).get("words") if own else None
     plan = _plan(tables, learners, cv, measures, search_measure)
     plan |= {"words": words, "command": ui.command_line(ctx, data, IDLE)}
@@ -188,6 +177,8 @@ def show(results: Results, measures: list[str] | None = None, *, room: int | Non
 
     Deviations, then the last measures are left out if there is no ``room`` (default: terminal).
     """
+    from rich.text import Text
+
     room = ui.console().width if room is None else room
     names = measures or [name for name in SHOWN if name in results.measures]
     several = any(cell["repeat"] or cell["fold"] for cell in results.cells)
@@ -195,23 +186,17 @@ def show(results: Results, measures: list[str] | None = None, *, room: int | Non
         tables = [_columns(results, i, names, spread) for i in range(len(results.datasets))]
         if max(map(_width, tables), default=0) <= room:
             break
+    repeats = results.plan["protocol"]["repeats"]
+    times = "" if repeats == 1 else f", {repeats} times"
     for dataset, columns in zip(results.datasets, tables):
         while _width(columns) > room and len(columns) > 3:
             del columns[-2]  # the last measure; times come after it
-        _print(results, dataset, columns)
+        head, *rows = zip(*columns)
+        styled = [[Text(cell, "bold" * cell.endswith("*")) for cell in row] for row in rows]
+        split = results.plan["datasets"][dataset]["split"]
+        ui.print_table(head, styled, title=f"{dataset}: {split}{times}")
+        ui.echo()
     ui.say("* best in its column" + (", ± standard deviation over the splits" if spread else ""))
-
-
-def _print(results: Results, dataset: str, columns: list[list[str]]) -> None:
-    from rich.text import Text
-
-    split = results.plan["datasets"][dataset]["split"]
-    repeats = results.plan["protocol"]["repeats"]
-    times = "" if repeats == 1 else f", {repeats} times"
-    head, *rows = zip(*columns)
-    styled = [[Text(cell, "bold" if cell.endswith("*") else "") for cell in row] for row in rows]
-    ui.print_table(head, styled, title=f"{dataset}: {split}{times}")
-    ui.echo()
 
 
 def _columns(results: Results, i: int, measures: list[str], spread: bool) -> list[list[str]]:

@@ -18,7 +18,7 @@ import click
 
 from plurilabel._core.names import check_learner, check_measure, no_column, separated
 from plurilabel._core.words import similar
-from plurilabel.cli._output import UsageError, about_option, no_file
+from plurilabel.cli._output import UsageError, about_option, no_file, together
 
 if TYPE_CHECKING:
     from plurilabel._core.data.dataset import Dataset
@@ -55,85 +55,79 @@ soft_option = click.option(
 )  # fmt: skip
 
 
-def rows_options(command: Decorated) -> Decorated:
-    """Options for reading rows for a model, which a command takes as ``**reading``."""
-    for option in (
-        click.option("--sheet", metavar="NAME", help="Sheet of an Excel file."),
-        click.option("--sep", metavar="CHARACTER", help="CSV separator; detected by default."),
-        click.option(
-            "--embeddings", metavar="FILE.npy",
-            help="Precomputed vectors to use as features: a NumPy array with one row for each row "
-            "of the table. Columns of lists need no option.",
-        ),
-    ):  # fmt: skip
-        command = option(command)
-    return command
+rows_options = together(
+    click.option(
+        "--embeddings", metavar="FILE.npy",
+        help="Precomputed vectors to use as features: a NumPy array with one row for each row "
+        "of the table. Columns of lists need no option.",
+    ),
+    click.option("--sep", metavar="CHARACTER", help="CSV separator; detected by default."),
+    click.option("--sheet", metavar="NAME", help="Sheet of an Excel file."),
+)  # fmt: skip
+"""Options for reading rows for a model, which a command takes as ``**reading``."""
 
 
-def data_options(command: Decorated) -> Decorated:
-    """Options for reading a file, which a command takes as ``**reading`` for :func:`find`."""
-    for option in (
-        click.option(
-            "--day-first/--month-first", "day_first", default=None,
-            help="Whether 03/04/2021 is 3 April or March 4, if that is not clear from the file.",
-        ),
-        click.option(
-            "--decimal", type=click.Choice([".", ","]), help="Decimal mark; detected by default."
-        ),
-        rows_options,
-        click.option(
-            "--encoder", metavar="NAME",
-            help="For text: vectors instead of words: static for bundled word vectors, or the "
-            "folder or name of a model of model2vec or sentence-transformers; tfidf+NAME for "
-            "words and vectors.",
-        ),
-        click.option(
-            "--subwords", is_flag=True, help="For text: use parts of 3 to 5 letters, too."
-        ),
-        click.option(
-            "--min-count", type=click.IntRange(1), metavar="ROWS",
-            help="For text: ignore words that occur in fewer rows.",
-        ),
-        list_option(
-            "--stop-words", metavar="WORDS",
-            help="For text: words to ignore, or english for a built-in list.",
-        ),
-        click.option(
-            "--ngrams", type=click.IntRange(1, 5), metavar="N",
-            help="For text: also use sequences of up to N words.",
-        ),
-        list_option(
-            "--features", metavar="COLUMNS",
-            help="Feature columns of a table, separated by commas; by default all but labels and "
-            "identifiers.",
-        ),
-        list_option("--drop", metavar="COLUMNS", help="Columns to ignore, such as identifiers."),
-        click.option(
-            "--time", metavar="COLUMN",
-            help="Column of dates or numbers to sort the rows by, not a feature. Models are "
-            "evaluated on later rows than they are trained on.",
-        ),
-        click.option(
-            "--group", metavar="COLUMN",
-            help="Column with the group of each row, such as a patient; not a feature. Groups "
-            "are never split when rows are held out.",
-        ),
-        list_option(
-            "--categorical", metavar="COLUMNS",
-            help="Columns to treat as categories, such as codes written as numbers.",
-        ),
-        list_option("--text", metavar="COLUMNS", help="Columns to read as text, if not detected."),
-        empty_labels_option,
-        soft_option,
-        click.option("--tag-sep", metavar="TEXT", help="Separator of the tags in a cell."),
-        list_option(
-            "--labels", metavar="COLUMNS",
-            help="Label columns of a table, separated by commas, or its column of tags; for an "
-            "ARFF file the label XML, names, or their number.",
-        ),
-    ):  # fmt: skip
-        command = option(command)
-    return command
+data_options = together(
+    list_option(
+        "--labels", metavar="COLUMNS",
+        help="Label columns of a table, separated by commas, or its column of tags; for an "
+        "ARFF file the label XML, names, or their number.",
+    ),
+    click.option("--tag-sep", metavar="TEXT", help="Separator of the tags in a cell."),
+    soft_option,
+    empty_labels_option,
+    list_option("--text", metavar="COLUMNS", help="Columns to read as text, if not detected."),
+    list_option(
+        "--categorical", metavar="COLUMNS",
+        help="Columns to treat as categories, such as codes written as numbers.",
+    ),
+    click.option(
+        "--group", metavar="COLUMN",
+        help="Column with the group of each row, such as a patient; not a feature. Groups "
+        "are never split when rows are held out.",
+    ),
+    click.option(
+        "--time", metavar="COLUMN",
+        help="Column of dates or numbers to sort the rows by, not a feature. Models are "
+        "evaluated on later rows than they are trained on.",
+    ),
+    list_option("--drop", metavar="COLUMNS", help="Columns to ignore, such as identifiers."),
+    list_option(
+        "--features", metavar="COLUMNS",
+        help="Feature columns of a table, separated by commas; by default all but labels and "
+        "identifiers.",
+    ),
+    click.option(
+        "--ngrams", type=click.IntRange(1, 5), metavar="N",
+        help="For text: also use sequences of up to N words.",
+    ),
+    list_option(
+        "--stop-words", metavar="WORDS",
+        help="For text: words to ignore, or english for a built-in list.",
+    ),
+    click.option(
+        "--min-count", type=click.IntRange(1), metavar="ROWS",
+        help="For text: ignore words that occur in fewer rows.",
+    ),
+    click.option(
+        "--subwords", is_flag=True, help="For text: use parts of 3 to 5 letters, too."
+    ),
+    click.option(
+        "--encoder", metavar="NAME",
+        help="For text: vectors instead of words: static for bundled word vectors, or the "
+        "folder or name of a model of model2vec or sentence-transformers; tfidf+NAME for "
+        "words and vectors.",
+    ),
+    rows_options,
+    click.option(
+        "--decimal", type=click.Choice([".", ","]), help="Decimal mark; detected by default."
+    ),
+    click.option(
+        "--day-first/--month-first", "day_first", default=None,
+        help="Whether 03/04/2021 is 3 April or March 4, if that is not clear from the file.",
+    ),
+)  # fmt: skip
+"""Options for reading a file, which a command takes as ``**reading`` for :func:`find`."""
 
 
 def find(data: str, *, encode: bool = True, **options: Any) -> Dataset:
@@ -165,9 +159,7 @@ def reader_options(data: str, *more: str, labels: Names = None, **options: Any) 
             )
         return given
     columns = label_option(labels)
-    for other in more:
-        if is_standard(other) or not is_table(other):
-            raise UsageError(f"several files must be tables, got {other}")
+    check_several(more)
     if is_table(data):
         columns = table_labels(data, labels)
         check_header(data, given.get("sep"), {"labels": columns, **given})
@@ -175,6 +167,13 @@ def reader_options(data: str, *more: str, labels: Names = None, **options: Any) 
         option = "--" + only[0].replace("_", "-")
         raise ValueError(f"{option} is for tables such as CSV and Parquet, but {data} is not one")
     return {"labels": columns, **given}
+
+
+def check_several(data: Sequence[str]) -> None:
+    """Check that each of several files is a table."""
+    for one in data:
+        if one == "-" or is_standard(one) or not is_table(one):
+            raise UsageError(f"several files must be tables, got {one}")
 
 
 def is_table(data: str) -> bool:
@@ -309,16 +308,12 @@ def row_source(*data: str) -> Iterator[Any]:
             name, source = "standard input", str(Path(folder, "stdin.csv"))
             with open(source, "wb") as stream:
                 shutil.copyfileobj(sys.stdin.buffer, stream)
-        for other in data[1:]:
-            if other == "-" or is_standard(other) or not is_table(other):
-                raise UsageError(f"several files must be tables, got {other}")
         try:
-            standard = is_standard(source)
-            if standard and len(data) > 1:
-                raise UsageError(f"several files must be tables, got {source}")
-            yield (
-                datasets.load(source) if standard else [source, *data[1:]] if data[1:] else source
-            )
+            if len(data) > 1:
+                check_several([source, *data[1:]])
+                yield [source, *data[1:]]
+            else:
+                yield datasets.load(source) if is_standard(source) else source
         except ValueError as error:
             text = str(error) if source in str(error) or len(data) > 1 else f"{name}: {error}"
             raise ValueError(text.replace(source, name)) from None

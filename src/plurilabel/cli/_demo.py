@@ -17,20 +17,12 @@ NAME = "plurilabel"
 
 # by the name to show
 LEARNERS = {
-    "BRkNN": "BRkNN(7)",
-    "ML-kNN": "MLkNN(7)",
-    "ML-kNN (CV)": "MLkNNCV(range(1, 16))",
-    "DW-ML-kNN": "DWMLkNN(7)",
-    "ML-WkNN": "MLWkNN(7)",
-    "DML-kNN": "DMLkNN(7)",
-    "IBLR-ML": "IBLRML(7)",
-    "relevance": "BinaryRelevance",
-    "chains": "EnsembleOfChains",
-    "RAkEL": "RAkEL",
-    "CML": "MaxAbsScaler | CML",
-    "forest": "MLRandomForest",
+    "BRkNN": "BRkNN(7)", "ML-kNN": "MLkNN(7)", "ML-kNN (CV)": "MLkNNCV(range(1, 16))",
+    "DW-ML-kNN": "DWMLkNN(7)", "ML-WkNN": "MLWkNN(7)", "DML-kNN": "DMLkNN(7)",
+    "IBLR-ML": "IBLRML(7)", "relevance": "BinaryRelevance", "chains": "EnsembleOfChains",
+    "RAkEL": "RAkEL", "CML": "MaxAbsScaler | CML", "forest": "MLRandomForest",
     "AdaBoost.MH": "AdaBoostMH",
-}
+}  # fmt: skip
 
 
 @click.command()

@@ -106,7 +106,9 @@ def evaluate(
         ui.print_table(["measure", "value"], measures)
         if table is not None:
             ui.echo()
-            shown = [[_shown(cell) for cell in line] for line in lines]
+            shown = [
+                [f"{c:.4f}" if isinstance(c, float) else str(c) for c in row] for row in lines
+            ]
             ui.print_table(["label", *table], shown)
     if report is not None:
         ui.say(f"Wrote {report}", as_json=True)
@@ -126,7 +128,3 @@ def _bounds(given: list[str]) -> dict[str, float]:
         except ValueError:
             raise ui.UsageError(f"--fail-under must be MEASURE=VALUE, got {text!r}") from None
     return bounds
-
-
-def _shown(cell: Any) -> str:
-    return f"{cell:.4f}" if isinstance(cell, float) else str(cell)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import click
@@ -38,7 +37,11 @@ def explain(
     if wanted is not None and not all(one.isdecimal() for one in wanted):
         raise ui.UsageError(f"--row must be row numbers, got {', '.join(wanted)}")
     loaded, rows = load_rows(model, data, **reading)
-    chosen, n = _chosen(names_in(label), loaded.label_names), rows.X.shape[0]
+    chosen, names, n = names_in(label), loaded.label_names, rows.X.shape[0]
+    if unknown := [name for name in chosen or () if name not in names]:
+        close = similar(unknown[0], names)
+        hint = f"did you mean {close}?" if close else f"choose from {listed(names, 10)}"
+        raise ui.UsageError(f"--label: the model has no label {unknown[0]!r}; {hint}")
     numbers = list(range(min(n, 3))) if wanted is None else [int(one) for one in wanted]
     if (last := max(numbers)) >= n:
         raise ui.UsageError(f"--row must be below the number of rows, {n:,}, got {last:,}")
@@ -59,14 +62,6 @@ def explain(
         columns = ["label", "score", "contributions"]
         ui.print_table(columns, table, title=title, texts=columns)
         ui.echo()
-
-
-def _chosen(chosen: list[str] | None, names: Sequence[str]) -> list[str] | None:
-    if chosen and (unknown := [name for name in chosen if name not in names]):
-        close = similar(unknown[0], names)
-        hint = f"did you mean {close}?" if close else f"choose from {listed(names, 10)}"
-        raise ui.UsageError(f"--label: the model has no label {unknown[0]!r}; {hint}")
-    return chosen
 
 
 def _explained(model: Any, X: Any, numbers: list[int], chosen: Any, top: int) -> list[Any]:

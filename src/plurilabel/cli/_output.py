@@ -8,8 +8,9 @@ import os
 import re
 import shlex
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -141,6 +142,11 @@ quiet_option = click.option("--quiet", "-q", is_flag=True, help="Do not report p
 
 def file_option(*names: str, help: str, **options: Any) -> Any:
     return click.option(*names, type=click.Path(path_type=Path), help=help, **options)
+
+
+def together(*options: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """A decorator that adds several options to a command, in this order."""
+    return lambda command: reduce(lambda done, option: option(done), reversed(options), command)
 
 
 POSITIVE = click.FloatRange(0, min_open=True)

@@ -20,19 +20,15 @@ METHODS = ("sigmoid", "beta", "temperature", "isotonic", "auto")
 KINDS = ("recall", "subset", "misses", "labels", "discoveries")
 
 
-def refining_command(function: Any) -> Any:
-    for option in (
-        ui.force_option,
-        rows_options,
-        ui.file_option(
-            "-o", "--out", required=True, metavar="MODEL.skops",
-            help="File to save the new model to.",
-        ),
-        click.argument("data", metavar="NAME|FILE"),
-        click.argument("model", metavar="MODEL"),
-    ):  # fmt: skip
-        function = option(function)
-    return function
+refining_command = ui.together(
+    click.argument("model", metavar="MODEL"),
+    click.argument("data", metavar="NAME|FILE"),
+    ui.file_option(
+        "-o", "--out", required=True, metavar="MODEL.skops", help="File to save the new model to."
+    ),
+    rows_options,
+    ui.force_option,
+)
 
 
 @click.command()

@@ -10,7 +10,7 @@ import click
 
 from plurilabel._core.words import counted
 from plurilabel.cli._data import is_standard
-from plurilabel.cli._output import POSITIVE, UsageError, check_file, echo
+from plurilabel.cli._output import POSITIVE, UsageError, check_file, echo, together
 
 LEARNS = {
     "exact": "learns corrections immediately",
@@ -19,7 +19,7 @@ LEARNS = {
 }
 
 
-_LISTENING = (
+listening = together(
     click.option("--host", default="127.0.0.1", help="Address to listen on."),
     click.option(
         "--port", type=click.IntRange(0, 65535), default=8000, help="Port, or 0 for any."
@@ -49,13 +49,7 @@ _LISTENING = (
     ),
     click.option("--open", "opens", is_flag=True, help="Open the page in a browser."),
 )  # fmt: skip
-
-
-def listening(command: Any) -> Any:
-    """Add the options of a server."""
-    for option in reversed(_LISTENING):
-        command = option(command)
-    return command
+"""The options of a server."""
 
 
 def check_token(token: str | None) -> None:

@@ -159,12 +159,9 @@ def read_arff(
 
 
 def _label_parents(
-    path: AnyPath,
-    names: list[str],
-    labels: AnyPath | Sequence[str] | int | None,
-    relation: str,
+    path: AnyPath, names: list[str], labels: AnyPath | Sequence[str] | int | None, relation: str,
     required: bool,
-) -> dict[str, str | None]:
+) -> dict[str, str | None]:  # fmt: skip
     """Names of the labels, each with the name of its parent."""
     if labels is None:
         labels = _xml_beside(path) or _count_in_relation(path, relation, len(names))

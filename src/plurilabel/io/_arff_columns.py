@@ -73,12 +73,9 @@ class Columns:
     """
 
     def __init__(
-        self,
-        path: AnyPath,
-        attributes: list[Attribute],
-        labels: Collection[str],
+        self, path: AnyPath, attributes: list[Attribute], labels: Collection[str],
         drop: Collection[str],
-    ):
+    ):  # fmt: skip
         w = len(attributes)
         self.attributes = attributes
         self.converters: list[Callable[[str], float]] = []

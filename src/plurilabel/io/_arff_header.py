@@ -98,7 +98,7 @@ def read_header(stream: BinaryIO, path: AnyPath, encoding: str) -> Header:
                 return declared.header(number)
             if keyword == "attribute":
                 declared.add(_attribute(rest, number, declared.values))
-            elif keyword == "end" and declared.above is not None:
+            elif keyword == "end" and len(declared.levels) > 1:
                 declared.end()
             elif keyword == "relation":
                 if declared.relation is not None:
@@ -117,38 +117,36 @@ class _Declared:
 
     def __init__(self) -> None:
         self.relation: str | None = None
-        self.attributes: dict[str, Attribute] = {}
-        # the attributes of the file, while a relational one is open
-        self.above: dict[str, Attribute] | None = None
+        # the attributes of the file and, while one of them is relational and open, those inside
+        self.levels: list[dict[str, Attribute]] = [{}]
         self.values: dict[str, tuple[str, ...]] = {}  # thousands may share one {0,1}
 
     def add(self, attribute: Attribute) -> None:
-        name = attribute.name
-        if (before := self.attributes.get(name)) is not None:
+        name, attributes = attribute.name, self.levels[-1]
+        if (before := attributes.get(name)) is not None:
             raise ValueError(f"attribute {name!r} was declared before, on line {before.line}")
-        self.attributes[name] = attribute
+        attributes[name] = attribute
         if attribute.type == "relational":
-            if self.above is not None:
+            if len(self.levels) > 1:
                 raise ValueError("expected no relational attribute inside another")
-            self.above, self.attributes = self.attributes, {}
+            self.levels.append({})
 
     def end(self) -> None:
         """Close the relational attribute, the last one of the file so far."""
-        assert self.above is not None
-        inside = self._all("@end")
-        name = [*self.above][-1]
-        self.above[name] = self.above[name]._replace(inside=inside)
-        self.attributes, self.above = self.above, None
+        inside, attributes = self._all("@end"), self.levels[0]
+        name = [*attributes][-1]
+        attributes[name] = attributes[name]._replace(inside=inside)
+        self.levels.pop()
 
     def header(self, lines: int) -> Header:
-        if self.above is not None:
-            raise ValueError(f"expected @end {[*self.above][-1]} before @data")
+        if len(self.levels) > 1:
+            raise ValueError(f"expected @end {[*self.levels[0]][-1]} before @data")
         return Header(self.relation or "", [*self._all("@data")], lines)
 
     def _all(self, keyword: str) -> tuple[Attribute, ...]:
-        if not self.attributes:
+        if not self.levels[-1]:
             raise ValueError(f"expected at least one @attribute before {keyword}")
-        return tuple(self.attributes.values())
+        return tuple(self.levels[-1].values())
 
 
 def _relation(rest: str) -> str:

@@ -40,13 +40,7 @@ from plurilabel.io._arff_header import (
     decode,
     unquote,
 )
-from plurilabel.io._files import (
-    MOST_UNPACKED,
-    NUMBER_OR_NAN,
-    AnyPath,
-    FileFormatError,
-    most_unpacked,
-)
+from plurilabel.io._files import NUMBER_OR_NAN, AnyPath, FileFormatError, check_room
 from plurilabel.io._sparse_lines import (
     EMPTY,
     FRACTION,
@@ -76,17 +70,13 @@ _SPARSE = role_table(
 
 
 def read_rows(
-    stream: BinaryIO,
-    path: AnyPath,
-    line: int,
-    columns: Columns,
-    encoding: str,
+    stream: BinaryIO, path: AnyPath, line: int, columns: Columns, encoding: str,
     keeper: CellKeeper | None = None,
-) -> tuple[Matrix, Any]:
+) -> tuple[Matrix, Any]:  # fmt: skip
     """X and Y from the rest of the file; ``line`` is the number of lines already read."""
     parts: list[Any] = []
     is_sparse: bool | None = None
-    n, limit = 0, most_unpacked(os.path.getsize(path))
+    n = 0
     # readline completes the last line
     while chunk := stream.read(CHUNK) + stream.readline():
         if not chunk.endswith(b"\n"):
@@ -106,7 +96,10 @@ def read_rows(
                     codes = slow.sparse(chunk) if is_sparse else slow.dense(chunk)
                 parts.append(codes)
             n += parts[-1].shape[0]
-            _check_room(path, n, columns, is_sparse, limit)
+            hot = columns.one_hot
+            width = int((columns.flip | hot).sum() if is_sparse else columns.levels[hot].sum())
+            what = f"{n:,} rows so far would get {width:,} columns for the values of nominal "
+            check_room(path, 8 * n * width, f"{what}attributes (leave some out with drop=)")
         line += chunk.count(b"\n")
     if not parts:
         raise FileFormatError(path, line, "expected rows of data after @data, got none")
@@ -119,16 +112,6 @@ def read_rows(
         matrix.eliminate_zeros()
         matrix.sort_indices()
     return X, UnknownLabels.from_nan(Y) if np.isnan(Y.data).any() else Y.astype(np.int64)
-
-
-def _check_room(path: AnyPath, n: int, columns: Columns, is_sparse: bool, limit: int) -> None:
-    """Refuse to make more columns from nominal attributes than the size of the file warrants."""
-    hot = columns.one_hot
-    width = int((columns.flip | hot).sum() if is_sparse else columns.levels[hot].sum())
-    if 8 * n * width > limit:
-        problem = f"{n:,} rows so far would get {width:,} columns for the values of nominal "
-        problem += f"attributes, beyond {limit:,} bytes; leave some out with drop=, or set "
-        raise FileFormatError(path, None, f"{problem}another limit in {MOST_UNPACKED}")
 
 
 # the fast path --------------------------------------------------------------------------------
@@ -197,7 +180,9 @@ class SlowRows:
     def __init__(self, path: AnyPath, line: int, columns: Columns, encoding: str):
         self.path, self.line, self.columns, self.encoding = path, line, columns, encoding
 
-    def fail(self, problem: str) -> FileFormatError:
+    def fail(self, problem: str, got: str | None = None) -> FileFormatError:
+        """The error for the current line; ``got`` is the text at fault."""
+        problem += "" if got is None else f", got {shortened(got)!r}"
         return FileFormatError(self.path, self.line, problem)
 
     def lines(self, text: bytes) -> Iterator[str]:
@@ -232,8 +217,8 @@ class SlowRows:
         while end == ",":
             match = CELL.match(line, position)
             if match is None or match[3] == "}":
-                got = shortened(line[position:])
-                raise self.fail(f"cannot read value {len(cells) + 1} in {got!r}")
+                problem = f"cannot read value {len(cells) + 1} in {shortened(line[position:])!r}"
+                raise self.fail(problem)
             cells.append(f"'{unquote(match[1])}" if match[1] else match[2] or "")
             position, end = match.end(), match[3]
         return cells
@@ -255,14 +240,13 @@ class SlowRows:
         try:
             return self.columns.converters[a](cell)
         except ValueError as error:
-            got = shortened(cell.removeprefix("'"))
-            raise self.fail(f"attribute {name!r} must be {error}, got {got!r}") from None
+            problem = f"attribute {name!r} must be {error}"
+            raise self.fail(problem, cell.removeprefix("'")) from None
 
     def pairs(self, line: str) -> dict[int, float]:
         """Codes of a sparse row by attribute."""
         if not line.startswith("{"):
-            got = repr(shortened(line))
-            raise self.fail(f"expected a sparse row {{index value,...}} like the first, got {got}")
+            raise self.fail("expected a sparse row {index value,...} like the first", line)
         pairs: dict[int, float] = {}
         position, end = 1, ","
         if empty := re.match(r"\{\s*\}", line):
@@ -270,8 +254,7 @@ class SlowRows:
         while end == ",":
             match = PAIR.match(line, position)
             if match is None or match[4] not in (",", "}"):
-                got = shortened(line[position:])
-                raise self.fail(f"expected 'index value,' or 'index value}}', got {got!r}")
+                raise self.fail("expected 'index value,' or 'index value}'", line[position:])
             a = self._index(match[1])
             if a in pairs:
                 name = self.columns.attributes[a].name
@@ -279,16 +262,14 @@ class SlowRows:
             pairs[a] = self.code(a, f"'{unquote(match[2])}" if match[2] else match[3] or "")
             position, end = match.end(), match[4]
         if not NOTHING.match(line, position):
-            got = shortened(line[position:])
-            raise self.fail(f"expected the end of the row after }}, got {got!r}")
+            raise self.fail("expected the end of the row after }", line[position:])
         return pairs
 
     def _index(self, text: str) -> int:
         w = len(self.columns.attributes)
         if NUMBER_OR_NAN.fullmatch(text) and float(text) in range(w):
             return int(float(text))
-        got = shortened(text)
-        raise self.fail(f"expected an index from 0 to {w - 1}, one per attribute, got {got!r}")
+        raise self.fail(f"expected an index from 0 to {w - 1}, one per attribute", text)
 
 
 # bags of instances ----------------------------------------------------------------------------
@@ -350,14 +331,9 @@ class _BagRows(CellKeeper):
 
 
 def read_bags(
-    stream: BinaryIO,
-    path: AnyPath,
-    header: Header,
-    bag: Attribute,
-    labels: set[str],
-    unused: set[str],
-    encoding: str,
-) -> tuple[Bags, Matrix, list[str]]:
+    stream: BinaryIO, path: AnyPath, header: Header, bag: Attribute, labels: set[str],
+    unused: set[str], encoding: str,
+) -> tuple[Bags, Matrix, list[str]]:  # fmt: skip
     """Bags, Y and the names of the labels from the rest of the file."""
     names = {attribute.name for attribute in header.attributes}
     if len(others := sorted(names - {bag.name, *labels, *unused})) > 1:

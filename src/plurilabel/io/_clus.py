@@ -25,13 +25,9 @@ ROOT = "root"
 
 
 def read_classes(
-    stream: BinaryIO,
-    path: AnyPath,
-    header: Header,
-    classes: Attribute,
-    drop: Collection[str],
+    stream: BinaryIO, path: AnyPath, header: Header, classes: Attribute, drop: Collection[str],
     encoding: str,
-) -> Dataset:
+) -> Dataset:  # fmt: skip
     """Read the rest of the file; Y (CSR) has the classes of each row and their ancestors."""
     try:
         tree = class_hierarchy(classes.values)

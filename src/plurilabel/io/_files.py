@@ -87,6 +87,13 @@ def most_unpacked(packed: int) -> int:
     return min(_LARGEST, max(_SMALL, _RATIO * packed))
 
 
+def check_room(path: AnyPath, size: float, what: str, line: int | None = None) -> None:
+    """Refuse to take more memory for a file than its size warrants."""
+    if size > (limit := most_unpacked(os.path.getsize(path))):
+        problem = f"{what}, beyond {limit:,} bytes; {MOST_UNPACKED} may set another limit"
+        raise FileFormatError(path, line, problem)
+
+
 class _Limited(io.RawIOBase):
     """A gzip stream that unpacks a limited number of bytes."""
 

@@ -141,20 +141,15 @@ def write_label_xml(
     parents = [-1] * q if parents is None else [int(parent) for parent in parents]
     if len(parents) != q:
         raise ValueError(f"parents must have {q} entries, one per label, got {len(parents)}")
-    root = _label_tree(names, parents)
+    root = ElementTree.Element("labels", xmlns=_NAMESPACE)
+    labels = [ElementTree.Element("label", name=name) for name in names]
+    for label, parent in zip(labels, parents):
+        if not -1 <= parent < q:
+            raise ValueError(f"parents must lie between -1 and {q - 1}, got {parent}")
+        (root if parent == -1 else labels[parent]).append(label)
+    if len([*root.iter("label")]) < q:
+        raise ValueError("parents must lead from every label to a root, got a cycle")
     ElementTree.indent(root, space="")
     text = ElementTree.tostring(root, encoding="unicode", short_empty_elements=False)
     with write_atomic(path) as stream:
         stream.write(f'<?xml version="1.0" encoding="utf-8"?>\n{text}\n'.encode())
-
-
-def _label_tree(names: list[str], parents: list[int]) -> ElementTree.Element:
-    root = ElementTree.Element("labels", xmlns=_NAMESPACE)
-    labels = [ElementTree.Element("label", name=name) for name in names]
-    for label, parent in zip(labels, parents):
-        if not -1 <= parent < len(labels):
-            raise ValueError(f"parents must lie between -1 and {len(labels) - 1}, got {parent}")
-        (root if parent == -1 else labels[parent]).append(label)
-    if len([*root.iter("label")]) < len(labels):
-        raise ValueError("parents must lead from every label to a root, got a cycle")
-    return root

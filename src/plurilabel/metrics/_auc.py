@@ -27,6 +27,7 @@ from plurilabel._core.blocks import dense, row_blocks
 from plurilabel.metrics._inputs import (
     ScoreMatrix,
     check_scored,
+    ratio,
     soft_part,
     split_known,
     stored_relevance,
@@ -35,12 +36,9 @@ from plurilabel.metrics._rank import padded_rows, positions, sort_against
 from plurilabel.metrics._registry import MEASURES, Measure, measure
 
 __all__ = [
-    "macro_auc",
-    "macro_average_precision",
-    "micro_auc",
-    "micro_average_precision",
+    "macro_auc", "macro_average_precision", "micro_auc", "micro_average_precision",
     "weighted_average_precision",
-]
+]  # fmt: skip
 
 Counts: TypeAlias = NDArray[np.int64]
 Sums: TypeAlias = NDArray[np.float64]
@@ -158,11 +156,10 @@ class Areas(NamedTuple):
     def mean(self, measure: Measure) -> Any:
         """Mean over the labels, as the measure takes it; NaN if no label has an area."""
         areas = self.auc if measure.name.endswith("_auc") else self.precision
-        weight = np.where(
-            np.isnan(areas), 0, self.positives if measure.average == "weighted" else 1
-        )
+        weighted = measure.average == "weighted"
+        weight = np.where(np.isnan(areas), 0, self.positives if weighted else 1)
         total = (np.nan_to_num(areas) * weight).sum(axis=-1)
-        return ratio_or_nan(total, weight.sum(axis=-1))
+        return ratio(total, weight.sum(axis=-1), np.nan)
 
 
 class Curves:
@@ -184,27 +181,18 @@ class Curves:
         return float(areas.mean(measure))
 
 
-def ratio_or_nan(top: Any, bottom: Any) -> NDArray[np.float64]:
-    """``top / bottom``; NaN where that is 0."""
-    return np.divide(top, bottom, out=np.full(np.shape(top), np.nan), where=np.asarray(bottom) > 0)
-
-
 def label_areas(Y: LabelMatrix, S: ScoreMatrix) -> Areas:
     """Areas of each label; without positives there are none, without negatives no AUC."""
-    n = Y.shape[0]
     if (P := soft_part(Y)) is not None:
         return _soft_areas(P, S)
     Y, _, known = split_known(Y)
     positives = Y.sum(axis=0, dtype=np.int64)
     sums = _sparse_sums if sparse.issparse(S) else _dense_sums
     half_wins, precisions = sums(Y, S, positives)
-    if known is not None:  # unknown labels score below all others: wins over them do not count
-        half_wins -= 2 * positives * (n - known)
-        n = known
-    pairs = positives * (n - positives)
-    return Areas(
-        ratio_or_nan(half_wins, 2 * pairs), ratio_or_nan(precisions, positives), positives
-    )
+    # unknown labels score below all others: wins over them do not count
+    half_wins -= 2 * positives * (Y.shape[0] - known)
+    auc = ratio(half_wins, 2 * positives * (known - positives), np.nan)
+    return Areas(auc, ratio(precisions, positives, np.nan), positives)
 
 
 def pooled_areas(Y: LabelMatrix, S: ScoreMatrix) -> Areas:
@@ -225,11 +213,10 @@ def pooled_areas(Y: LabelMatrix, S: ScoreMatrix) -> Areas:
         precisions += (positives - hits) * positives / (positives + negatives)
     else:
         half_wins, precisions = _sums_in_parts(S, Y, positives, negatives)
-    if known is not None:
-        n_unknown = S.shape[0] * S.shape[1] - int(known.sum())
-        half_wins -= 2 * positives * n_unknown
-        pairs -= positives * n_unknown
-    auc, precision = ratio_or_nan([half_wins, precisions], [2 * pairs, positives])
+    n_unknown = S.shape[0] * S.shape[1] - int(known.sum())
+    half_wins -= 2 * positives * n_unknown
+    pairs -= positives * n_unknown
+    auc, precision = ratio([half_wins, precisions], [2 * pairs, positives], np.nan)
     return Areas(auc[None], precision[None], np.array([positives]))
 
 

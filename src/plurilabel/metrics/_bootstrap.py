@@ -17,9 +17,9 @@ from sklearn.utils import check_random_state
 from plurilabel._core.base import LabelMatrix
 from plurilabel._core.blocks import dense, row_blocks
 from plurilabel._core.unknown import UnknownLabels
-from plurilabel.metrics._auc import Areas, ratio_or_nan, stored_by_label
-from plurilabel.metrics._counts import confusion
-from plurilabel.metrics._inputs import ScoreMatrix, Terms, blocks, split_known
+from plurilabel.metrics._auc import Areas, stored_by_label
+from plurilabel.metrics._counts import confusion, value_over_labels
+from plurilabel.metrics._inputs import ScoreMatrix, Terms, blocks, ratio, split_known
 from plurilabel.metrics._registry import Measure
 
 _WEIGHTS = 2**22  # entries of the matrices (samples, instances) held at a time: 32 MB
@@ -29,14 +29,9 @@ FloatArray = NDArray[np.float64]
 
 
 def samples_of(
-    measures: Sequence[Measure],
-    terms: Mapping[str, Terms],
-    Y: LabelMatrix,
-    Z: LabelMatrix | None,
-    S: ScoreMatrix | None,
-    n_samples: int,
-    random_state: Any,
-) -> dict[str, FloatArray]:
+    measures: Sequence[Measure], terms: Mapping[str, Terms], Y: LabelMatrix,
+    Z: LabelMatrix | None, S: ScoreMatrix | None, n_samples: int, random_state: Any,
+) -> dict[str, FloatArray]:  # fmt: skip
     """Values of each measure in bootstrap samples; ``terms`` has those of means over instances.
 
     The same random state draws the same rows for any other labels or scores of as many rows.
@@ -54,9 +49,9 @@ def samples_of(
         for measure in measures:
             if measure.name in terms:
                 total, weight = terms[measure.name]
-                values = ratio_or_nan(_product(W, total), _product(W, weight))
+                values = ratio(_product(W, total), _product(W, weight), np.nan)
             elif measure.kind == "labels":
-                values = _label_based(measure, *counts)
+                values = value_over_labels(measure, *counts)
             else:
                 values = areas[measure.average == "micro"].mean(measure)
             sampled[measure.name].append(values)
@@ -86,18 +81,6 @@ def _weighted_confusion(W: FloatArray, Y: Any, Z: Any) -> tuple[Any, Any]:
         Y, Z = Y.Y, UnknownLabels(Z, Y.unknown).Y
     true, pred, both = _weighted_counts(W, Y, Z)
     return confusion(true, pred, both, known), known
-
-
-def _label_based(measure: Measure, counts: tuple[FloatArray, ...], known: Any) -> FloatArray:
-    """A macro or micro measure, for each sample."""
-    assert measure.terms is not None
-    if measure.average == "micro":
-        return measure.terms(*(count.sum(axis=1) for count in counts))
-    values = measure.terms(*counts)
-    if np.ndim(known) == 0:
-        return values.mean(axis=1)
-    # without the labels that no instance of the sample knows
-    return ratio_or_nan(np.where(known > 0, values, 0.0).sum(axis=1), (known > 0).sum(axis=1))
 
 
 def _weighted_counts(W: FloatArray, Y: LabelMatrix, Z: LabelMatrix) -> list[FloatArray]:
@@ -166,11 +149,11 @@ class _Column:
         found = scored[:, None] - found[:, self.worse]
         rank = found + below[:, -1:] - below[:, self.lower]
         # NaN for positives that are not in the sample
-        total = np.nansum(w * ratio_or_nan(found + surely, rank), axis=1)
-        total += unscored * np.nan_to_num(ratio_or_nan(positives, positives + negatives))
+        total = np.nansum(w * ratio(found + surely, rank, np.nan), axis=1)
+        total += unscored * ratio(positives, positives + negatives)
         pairs = positives * negatives - own
-        auc = ratio_or_nan(half_wins - own, 2 * np.where(pairs > 1e-12, pairs, 0))
-        return Areas(auc, ratio_or_nan(total, positives), positives)
+        auc = ratio(half_wins - own, 2 * np.where(pairs > 1e-12, pairs, 0), np.nan)
+        return Areas(auc, ratio(total, positives, np.nan), positives)
 
 
 def _sums_below(W: FloatArray) -> FloatArray:

@@ -11,7 +11,7 @@ from plurilabel._core.base import check_scores
 from plurilabel._core.blocks import dense
 from plurilabel._core.scores import check_count
 from plurilabel._core.unknown import UnknownLabels
-from plurilabel.metrics._inputs import blocks, check_scored, mean_of_defined, split_known
+from plurilabel.metrics._inputs import blocks, check_scored, mean_of_defined, ratio, split_known
 
 
 def expected_calibration_error(
@@ -69,10 +69,9 @@ def expected_calibration_error(
     n_bins = check_count(n_bins, "n_bins")
     Y, P = check_scored(Y_true, probabilities)
     (n, q), given = Y.shape, P
-    known = np.full(q, n)  # instances that know each label
     if isinstance(Y, UnknownLabels):  # neither probability nor label of the others counts
         given = np.where(dense(Y.unknown), 0.0, check_scores(probabilities))
-        Y, _, known = split_known(Y)
+    Y, _, known = split_known(Y)
     excess = np.zeros((q, n_bins))  # sum of probability minus presence
     for rows in blocks(n, q):
         p, y = dense(given[rows]).astype(np.float64), dense(Y[rows])
@@ -85,8 +84,6 @@ def expected_calibration_error(
             place.ravel(), weights=(p - y).ravel(), minlength=q * n_bins
         ).reshape(q, n_bins)
     if average == "micro":
-        total = int(known.sum())
-        return float(np.abs(excess.sum(axis=0)).sum() / total) if total else float("nan")
-    errors = np.full(q, np.nan)
-    np.divide(np.abs(excess).sum(axis=1), known, out=errors, where=known > 0)
+        return mean_of_defined(np.abs(excess.sum(axis=0)), known)
+    errors = ratio(np.abs(excess).sum(axis=1), known, np.nan)
     return errors if average is None else mean_of_defined(np.nan_to_num(errors), known > 0)

@@ -21,6 +21,7 @@ from plurilabel.metrics._inputs import (
     check_beta,
     check_predicted,
     mean_of_defined,
+    ratio,
     soft_part,
     split_known,
     terms_of,
@@ -29,14 +30,6 @@ from plurilabel.metrics._inputs import (
 from plurilabel.metrics._registry import MEASURES, Measure
 
 CountMeasure: TypeAlias = Callable[..., NDArray[Any]]  # of (tp, fp, fn, tn), elementwise
-
-
-def ratio(numerator: ArrayLike, denominator: ArrayLike) -> NDArray[np.float64]:
-    """Elementwise ``numerator / denominator`` in float64, 0 where the denominator is 0."""
-    top, bottom = np.broadcast_arrays(
-        np.asarray(numerator, dtype=np.float64), np.asarray(denominator, dtype=np.float64)
-    )
-    return np.divide(top, bottom, out=np.zeros(top.shape), where=bottom != 0)
 
 
 def f_beta_of_counts(tp: Any, fp: Any, fn: Any, _tn: Any, beta: float = 1.0) -> NDArray[Any]:
@@ -73,21 +66,23 @@ class SetCounts:
     label_true: NDArray[np.int64]  # instances of each label, (q,)
     label_pred: NDArray[np.int64]
     label_both: NDArray[np.int64]
-    known: Any = None  # known labels of each instance; None if all are known
-    label_known: Any = None
+    known: NDArray[np.int64]  # known labels of each instance
+    label_known: NDArray[np.int64]
     sets: LabelSets | None = None  # for soft labels: the "instances" are these
 
     @property
     def per_label(self) -> tuple[NDArray[Any], ...]:
         """The counts tp, fp, fn and tn of each label."""
-        n = len(self.true) if self.label_known is None else self.label_known
-        return confusion(self.label_true, self.label_pred, self.label_both, n)
+        return confusion(self.label_true, self.label_pred, self.label_both, self.label_known)
+
+    @property
+    def wrong(self) -> NDArray[np.int64]:
+        """Wrong decisions about each instance."""
+        return self.true + self.pred - 2 * self.both
 
     @cached_property
     def some_known(self) -> NDArray[np.float64]:
         """1 for instances with a known label, else 0."""
-        if self.known is None:
-            return np.ones(len(self.true))
         return (self.known > 0).astype(np.float64)
 
     @cached_property
@@ -108,14 +103,13 @@ def count_sets(Y: LabelMatrix, Z: LabelMatrix, *, by_row: bool = True) -> SetCou
     if (P := soft_part(Y)) is not None:
         return _count_soft(P, Y, Z, by_row)
     if isinstance(Y, UnknownLabels):
-        known_labels, known, label_known = split_known(Y)
         Z = UnknownLabels(Z, Y.unknown).Y
-        return replace(count_sets(known_labels, Z), known=known, label_known=label_known)
+    Y, *known = split_known(Y)
     if sparse.issparse(Y) and sparse.issparse(Z):
         matrices = (Y, Z, Y.multiply(Z).tocsr())
         of_rows = [np.diff(M.indptr).astype(np.int64) for M in matrices]
         of_labels = [np.bincount(M.indices, minlength=Y.shape[1]) for M in matrices]
-        return SetCounts(*of_rows, *of_labels)
+        return SetCounts(*of_rows, *of_labels, *known)
     n, q = Y.shape
     of_rows = [np.empty(n, dtype=np.int64) for _ in range(3)]
     of_labels = [np.zeros(q, dtype=np.int64) for _ in range(3)]
@@ -124,17 +118,14 @@ def count_sets(Y: LabelMatrix, Z: LabelMatrix, *, by_row: bool = True) -> SetCou
         for M, of_row, of_label in zip((y, z, y & z), of_rows, of_labels):
             of_row[rows] = M.sum(axis=1, dtype=np.int64)
             of_label += M.sum(axis=0, dtype=np.int64)
-    return SetCounts(*of_rows, *of_labels)
+    return SetCounts(*of_rows, *of_labels, *known)
 
 
 def _count_soft(P: Any, Y: LabelMatrix, Z: LabelMatrix, by_row: bool) -> SetCounts:
     """Counts of all label sets that soft labels stand for, and expected counts of the labels."""
-    none = np.zeros(0, dtype=np.int64)
-    known, z = np.full(P.shape[1], len(P)), dense(Z)
-    if isinstance(Y, UnknownLabels):
-        z, known = z * ~dense(Y.unknown), split_known(Y)[2]
+    z = dense(Z) * ~dense(Y.unknown) if isinstance(Y, UnknownLabels) else dense(Z)
     true, pred, both = (M.sum(axis=0) for M in (P, z, P * z))
-    counts = SetCounts(none, none, none, true, pred, both, label_known=known)
+    counts = label_counts(true, pred, both, split_known(Y)[2])
     if not by_row:
         return counts
     sets = possible_sets(P)
@@ -142,17 +133,28 @@ def _count_soft(P: Any, Y: LabelMatrix, Z: LabelMatrix, by_row: bool) -> SetCoun
     return replace(counts, true=of.true, pred=of.pred, both=of.both, known=of.known, sets=sets)
 
 
+def label_counts(true: Any, pred: Any, both: Any, known: Any) -> SetCounts:
+    """Counts of labels without those of instances."""
+    none = np.zeros(0, dtype=np.int64)
+    return SetCounts(none, none, none, true, pred, both, none, known)
+
+
 def value_of_counts(measure: Measure, counts: SetCounts, **params: Any) -> float:
     """A measure of label sets from their counts."""
-    assert measure.terms is not None
     if measure.average == "instances":
+        assert measure.terms is not None
         return mean_of_defined(*terms_of(measure.terms, counts, **params))
+    return float(value_over_labels(measure, counts.per_label, counts.label_known, **params))
+
+
+def value_over_labels(measure: Measure, counts: Any, known: Any, **params: Any) -> NDArray[Any]:
+    """A macro or micro measure of counts (..., q), without labels that nobody knows."""
+    assert measure.terms is not None
     if measure.average == "micro":
-        return float(measure.terms(*(np.sum(count) for count in counts.per_label), **params))
-    values = measure.terms(*counts.per_label, **params)
-    if counts.label_known is not None:
-        values = values[counts.label_known > 0]
-    return float(values.mean()) if len(values) else float("nan")
+        return measure.terms(*(np.sum(count, axis=-1) for count in counts), **params)
+    values = measure.terms(*counts, **params)
+    there = np.broadcast_to(known, values.shape) > 0
+    return ratio(np.where(there, values, 0.0).sum(axis=-1), there.sum(axis=-1), np.nan)
 
 
 def value_of_sets(

@@ -19,7 +19,13 @@ from plurilabel._core.words import aligned, counted
 from plurilabel.metrics import _inputs
 from plurilabel.metrics._auc import Curves, label_areas
 from plurilabel.metrics._bootstrap import percentiles, samples_of
-from plurilabel.metrics._counts import COUNT_MEASURES, SetCounts, count_sets, value_of_counts
+from plurilabel.metrics._counts import (
+    COUNT_MEASURES,
+    SetCounts,
+    count_sets,
+    label_counts,
+    value_of_counts,
+)
 from plurilabel.metrics._rank import Ranking, rank, worth_of
 from plurilabel.metrics._registry import Kind, Measure, get_measure, usual_measures
 
@@ -80,16 +86,14 @@ class Evaluation(_Table, dict[str, float]):
 
     def worse_than(self, bounds: Mapping[str, float]) -> list[str]:
         """The measures that are below their bounds, or above for a loss; NaN is worse, too."""
-        for name in bounds:
+        worse = []
+        for name, bound in bounds.items():
             if name not in self and name not in ALIASES:
                 raise ValueError(f"{name} is not among the measures: {', '.join(self)}")
-        return [
-            name
-            for name, bound in bounds.items()
-            if not (
-                self[name] >= bound if get_measure(name).greater_is_better else self[name] <= bound
-            )
-        ]
+            sign = 1 if get_measure(name).greater_is_better else -1
+            if not sign * self[name] >= sign * bound:
+                worse.append(name)
+        return worse
 
     def to_frame(self) -> Any:
         """A pandas data frame with a row per measure: value and, with intervals, low and high."""
@@ -265,8 +269,7 @@ def checked_inputs(
 def _count_without_labels(Y: LabelMatrix) -> int:
     """Number of instances that have known labels, none of them present."""
     labels, known, _ = _inputs.split_known(Y)
-    empty = labels.sum(axis=1) == 0
-    return int((empty if known is None else empty & (known > 0)).sum())
+    return int(((labels.sum(axis=1) == 0) & (known > 0)).sum())
 
 
 def _note(n: int, without: int, n_unknown: int) -> str:
@@ -325,7 +328,10 @@ class MeasureSums:
         propensities: ArrayLike | None = None,
     ) -> Self:
         """Sum up some rows; parameters as in :func:`~plurilabel.metrics.evaluate`."""
-        scores, is_labels = _as_floats(scores)
+        is_labels = scores is not None and _inputs.are_labels(scores)  # one block cannot tell
+        if scores is not None:
+            S: Any = scores if sparse.issparse(scores) else np.asarray(scores)
+            scores = S.astype(np.float64) if S.dtype.kind in "biu" else S
         given = checked_inputs("MeasureSums", Y_true, scores, labels, top, propensities)
         Y, counts, table = given.Y, given.counts, None
         n, q = Y.shape
@@ -335,8 +341,8 @@ class MeasureSums:
             if one.average == "instances"
         }
         if counts is not None:
-            known = np.full(q, n) if counts.label_known is None else counts.label_known
-            table = np.array([counts.label_true, counts.label_pred, counts.label_both, known])
+            of_labels = counts.label_true, counts.label_pred, counts.label_both
+            table = np.array([*of_labels, counts.label_known])
         names, without = tuple(one.name for one in given.measures), _count_without_labels(Y)
         return cls(n, q, getattr(Y, "n_unknown", 0), without, is_labels, names, terms, table)
 
@@ -366,27 +372,11 @@ class MeasureSums:
             if name in self._terms:
                 values[name] = _inputs.mean_of_defined(*self._terms[name])
             elif get_measure(name).kind == "labels":
-                none = np.zeros(0, dtype=np.int64)
-                true, pred, both, known = self._counts
-                counts = SetCounts(none, none, none, true, pred, both, label_known=known)
-                values[name] = value_of_counts(get_measure(name), counts)
+                values[name] = value_of_counts(get_measure(name), label_counts(*self._counts))
             elif name in areas:
                 values[name] = areas[name]
         note = _note(self.n, self._without, self.n_unknown)
         return Evaluation(values, note=note, n_unknown=self.n_unknown)
-
-
-def _as_floats(scores: Any) -> tuple[Any, bool]:
-    """Scores, integers as floats, and whether they look like labels: one block cannot tell."""
-    if scores is None:
-        return None, False
-    if not sparse.issparse(scores):
-        scores = np.asarray(scores)
-    if scores.dtype.kind not in "biu":
-        return scores, False
-    values = scores.tocsr().data if sparse.issparse(scores) else scores
-    is_labels = not values.size or (values.min() >= 0 and values.max() <= 1)
-    return scores.astype(np.float64), bool(is_labels)
 
 
 class PerLabel(_Table, dict[str, NDArray[Any]]):

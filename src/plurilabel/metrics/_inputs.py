@@ -7,7 +7,7 @@ from numbers import Real
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from plurilabel._core.base import LabelMatrix, check_labels, check_scores, column_names
@@ -101,13 +101,12 @@ def stored_relevance(Y: LabelMatrix, S: sparse.csr_array) -> NDArray[np.bool_]:
     return relevant[1:]
 
 
-def split_known(Y: LabelMatrix) -> tuple[LabelMatrix, Any, Any]:
+def split_known(Y: LabelMatrix) -> tuple[LabelMatrix, NDArray[np.int64], NDArray[np.int64]]:
     """Labels, 0 where unknown, and the numbers of known labels by instance and by label."""
-    # The numbers are None if all labels are known.
+    n, q = Y.shape
     if not isinstance(Y, UnknownLabels):
-        return Y, None, None
-    (n, q), unknown = Y.shape, Y.unknown
-    by_row, by_label = (np.asarray(unknown.sum(axis=a, dtype=np.int64)).ravel() for a in (1, 0))
+        return Y, np.full(n, q), np.full(q, n)
+    by_row, by_label = (np.asarray(Y.unknown.sum(axis=a, dtype=np.int64)).ravel() for a in (1, 0))
     return Y.Y, q - by_row, n - by_label
 
 
@@ -141,14 +140,20 @@ def check_beta(beta: float) -> float:
     return min(float(beta), 1e15)
 
 
+def are_labels(scores: Any) -> bool:
+    """Whether scores are integers 0 and 1."""
+    # Floats are not, even if all are 0 or 1: the vote shares of one neighbour are scores.
+    values = scores.tocsr().data if sparse.issparse(scores) else np.asarray(scores)
+    return values.dtype.kind in "biu" and not ((values < 0) | (values > 1)).any()
+
+
 def refuse_labels(scores: Any) -> None:
     """Raise an error for predicted labels in place of scores."""
-    # Floats pass even if all are 0 or 1: the vote shares of one neighbour are scores.
-    values = scores.tocsr().data if sparse.issparse(scores) else np.asarray(scores)
-    if values.dtype.kind in "biu" and values.size and values.min() >= 0 and values.max() <= 1:
+    if are_labels(scores) and (not sparse.issparse(scores) or scores.nnz):
         raise ValueError(
             f"scores must be the scores that rank the labels, got predicted labels (only 0 and 1, "
-            f"{values.dtype}); pass what predict_proba or decision_function returns"
+            f"{getattr(scores, 'dtype', 'int64')}); pass what predict_proba or decision_function "
+            "returns"
         )
 
 
@@ -162,7 +167,14 @@ def check_same(Y_true: Any, Y: Any, other_given: Any, other: Any, name: str) -> 
         raise ValueError(f"{name} must have its columns in the order of Y_true, {both}")
 
 
-def mean_of_defined(total: NDArray[Any], weight: NDArray[Any]) -> float:
+def ratio(top: ArrayLike, bottom: ArrayLike, undefined: float = 0.0) -> NDArray[np.float64]:
+    """Elementwise ``top / bottom`` in float64; ``undefined`` unless ``bottom`` is above 0."""
+    a, b = np.asarray(top, dtype=np.float64), np.asarray(bottom, dtype=np.float64)
+    out = np.full(np.broadcast_shapes(a.shape, b.shape), undefined)
+    return np.divide(a, b, out=out, where=b > 0)
+
+
+def mean_of_defined(total: ArrayLike, weight: ArrayLike) -> float:
     """``sum(total) / sum(weight)``; NaN if all weights are 0, so that nothing is defined."""
     denominator = float(np.sum(weight, dtype=np.float64))
     return float(np.sum(total, dtype=np.float64)) / denominator if denominator else float("nan")

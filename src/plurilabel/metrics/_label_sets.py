@@ -30,10 +30,9 @@ from plurilabel.metrics._counts import (
     COUNT_MEASURES,
     SetCounts,
     f_beta_of_counts,
-    ratio,
     value_of_sets,
 )
-from plurilabel.metrics._inputs import Terms, check_beta, check_predicted
+from plurilabel.metrics._inputs import Terms, check_beta, check_predicted, ratio
 from plurilabel.metrics._registry import measure
 
 __all__ = [
@@ -44,24 +43,12 @@ __all__ = [
 ]  # fmt: skip
 
 
-def _hamming_loss(counts: SetCounts) -> Terms:
-    wrong = counts.true + counts.pred - 2 * counts.both
-    if counts.known is not None:
-        return ratio(wrong, counts.known), counts.some_known
-    return wrong / len(counts.label_true), counts.some_known
-
-
-def _subset_accuracy(counts: SetCounts) -> Terms:
-    right = (counts.true == counts.both) & (counts.pred == counts.both)
-    return right * counts.some_known, counts.some_known
-
-
 def _f_beta(counts: SetCounts, beta: float = 1.0) -> Terms:
     b2 = check_beta(beta) ** 2
     return ratio((1 + b2) * counts.both, b2 * counts.true + counts.pred), counts.labelled
 
 
-@measure("labels", _hamming_loss, loss=True)
+@measure("labels", lambda c: (ratio(c.wrong, c.known), c.some_known), loss=True)
 def hamming_loss(Y_true: ArrayLike, Y_pred: ArrayLike) -> float:
     """Share of label decisions that are wrong; 0 is best.
 
@@ -80,7 +67,7 @@ def hamming_loss(Y_true: ArrayLike, Y_pred: ArrayLike) -> float:
     return value_of_sets(hamming_loss, Y_true, Y_pred)
 
 
-@measure("labels", _subset_accuracy)
+@measure("labels", lambda c: ((c.wrong == 0) * c.some_known, c.some_known))
 def subset_accuracy(Y_true: ArrayLike, Y_pred: ArrayLike) -> float:
     """Share of instances whose label set is predicted exactly; 1 is best.
 
@@ -242,13 +229,8 @@ def macro_recall(Y_true: ArrayLike, Y_pred: ArrayLike) -> float:
 def macro_f_beta(Y_true: ArrayLike, Y_pred: ArrayLike, beta: float = 1.0) -> float:
     """Mean over labels of F-beta; 1 is best.
 
-    Equal to scikit-learn's ``fbeta_score(average="macro", zero_division=0)``.
-
-    Parameters
-    ----------
-    Y_true, Y_pred : 0/1 matrices of shape (n, q), dense, sparse or data frames; or lists of tags
-    beta : float, default=1.0
-        Above 1 recall has more weight, below 1 precision.
+    Equal to scikit-learn's ``fbeta_score(average="macro", zero_division=0)``. Parameters as in
+    :func:`f_beta`.
 
     Examples
     --------
@@ -327,13 +309,8 @@ def micro_recall(Y_true: ArrayLike, Y_pred: ArrayLike) -> float:
 def micro_f_beta(Y_true: ArrayLike, Y_pred: ArrayLike, beta: float = 1.0) -> float:
     """F-beta of the counts of all labels together; 1 is best.
 
-    Equal to scikit-learn's ``fbeta_score(average="micro", zero_division=0)``.
-
-    Parameters
-    ----------
-    Y_true, Y_pred : 0/1 matrices of shape (n, q), dense, sparse or data frames; or lists of tags
-    beta : float, default=1.0
-        Above 1 recall has more weight, below 1 precision.
+    Equal to scikit-learn's ``fbeta_score(average="micro", zero_division=0)``. Parameters as in
+    :func:`f_beta`.
 
     Examples
     --------

@@ -34,12 +34,9 @@ Part: TypeAlias = tuple[Any, Array, Array]
 
 
 def value_of_ranking(
-    function: Callable[..., float],
-    Y_true: ArrayLike,
-    scores: ArrayLike,
-    propensities: ArrayLike | None = None,
-    **params: Any,
-) -> float:
+    function: Callable[..., float], Y_true: ArrayLike, scores: ArrayLike,
+    propensities: ArrayLike | None = None, **params: Any,
+) -> float:  # fmt: skip
     """The value of a registered function for true labels and scores."""
     terms: Any = MEASURES[function.__name__.replace("_at_k", "@k")].terms
     Y, S = check_scored(Y_true, scores, first="k" in params)
@@ -76,7 +73,7 @@ def worth_of(propensities: ArrayLike | None, q: int) -> Worth:
 class Ranking:
     """Properties of the ranking of each instance."""
 
-    q: Any  # number of labels; an array with the number of known ones if some are unknown
+    q: NDArray[np.int64]  # number of known labels
     size: NDArray[np.int64]  # number of relevant labels
     last: NDArray[np.int64]  # 0-based position of the relevant label ranked last
     wrong: NDArray[np.float64]  # pairs with the relevant label not strictly above
@@ -135,9 +132,8 @@ def rank(Y: LabelMatrix, S: ScoreMatrix, n_top: int, worth: Worth) -> Ranking:
         last[rows], wrong[rows], precisions[rows] = positions(relevant, end, size[rows], q)
         early[rows], gains[rows] = _places(relevant, size[rows], gain_to)
     gain, best = _gains(Y, top, worth)
-    q = q if known is None else known
     ideal = gain_to[size]
-    return Ranking(q, size, last, wrong, precisions, early, gains, ideal, top > 0, gain, best)
+    return Ranking(known, size, last, wrong, precisions, early, gains, ideal, top > 0, gain, best)
 
 
 def _gains(Y: LabelMatrix, top: Array, worth: Worth) -> tuple[Any, Any]:

@@ -109,13 +109,9 @@ MEASURES = MappingProxyType(_MEASURES)
 
 
 def measure(
-    kind: Kind,
-    terms: Callable[..., Any] | None,
-    *,
-    average: Average = "instances",
-    loss: bool = False,
-    title: str | None = None,
-) -> Callable[[Function], Function]:
+    kind: Kind, terms: Callable[..., Any] | None, *, average: Average = "instances",
+    loss: bool = False, title: str | None = None,
+) -> Callable[[Function], Function]:  # fmt: skip
     """Register a function as a measure, under its name with ``@k`` for ``_at_k``.
 
     ``kind``, ``terms`` and ``average`` are as in :class:`Measure`; smaller is better for a
@@ -247,7 +243,7 @@ class Scorer:
         if measure.kind == "labels":
             prediction = estimator.predict(X)
         else:
-            shape = y_true.shape if hasattr(y_true, "shape") else np.shape(y_true)
+            shape = np.shape(y_true)
             n_labels = int(shape[1]) if len(shape) == 2 else None
             prediction = label_scores(estimator, X, n_labels=n_labels)
         value = measure.function(y_true, prediction, **self.params)

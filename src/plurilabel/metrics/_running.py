@@ -18,9 +18,10 @@ from numpy.typing import NDArray
 from plurilabel._core.blocks import is_missing
 from plurilabel._core.limits import check_size
 from plurilabel._core.scores import check_count
-from plurilabel.metrics._auc import Areas, label_areas, pooled_areas, ratio_or_nan
+from plurilabel.metrics._auc import Areas, label_areas, pooled_areas
 from plurilabel.metrics._counts import count_sets
 from plurilabel.metrics._evaluate import Evaluation
+from plurilabel.metrics._inputs import ratio
 from plurilabel.metrics._rank import Ranking, rank, worth_of
 from plurilabel.metrics._registry import check_measures, get_measure
 
@@ -303,10 +304,10 @@ def _binned_areas(bins: Array) -> Areas:
     absent, present = bins  # (q, bins)
     below = np.cumsum(absent, axis=1) - absent / 2
     positives = present.sum(axis=1)
-    auc = ratio_or_nan((present * below).sum(axis=1), absent.sum(axis=1) * positives)
+    auc = ratio((present * below).sum(axis=1), absent.sum(axis=1) * positives, np.nan)
     found, above = (np.cumsum(of[:, ::-1], axis=1)[:, ::-1] for of in (present, absent + present))
-    precision = (present * np.nan_to_num(ratio_or_nan(found, above))).sum(axis=1)
-    return Areas(auc, ratio_or_nan(precision, positives), positives)
+    precision = (present * ratio(found, above)).sum(axis=1)
+    return Areas(auc, ratio(precision, positives, np.nan), positives)
 
 
 class _Window:

@@ -145,7 +145,11 @@ def is_bomb(packed: int, unpacked: int) -> bool:
 def is_packed(stream: BinaryIO) -> bool:
     """Whether anything in an archive is compressed."""
     with zipfile.ZipFile(stream) as archive:
-        return any(entry.compress_type != zipfile.ZIP_STORED for entry in archive.infolist())
+        return _has_packed(archive)
+
+
+def _has_packed(archive: zipfile.ZipFile) -> bool:
+    return any(entry.compress_type != zipfile.ZIP_STORED for entry in archive.infolist())
 
 
 def unpacked(content: bytes) -> bytes:
@@ -217,9 +221,7 @@ def _refused_schema(
 
 def _holds_more(archive: zipfile.ZipFile, size: int) -> bool:
     """Whether an archive of this size is compressed, or declares more bytes than it has."""
-    entries = archive.infolist()
-    packed = any(entry.compress_type != zipfile.ZIP_STORED for entry in entries)
-    return packed or sum(entry.file_size for entry in entries) > size
+    return _has_packed(archive) or sum(entry.file_size for entry in archive.infolist()) > size
 
 
 def _holds_packed(stream: Any, size: int) -> bool:
@@ -310,22 +312,15 @@ def _nodes(schema: Any) -> Iterator[dict[str, Any]]:
     differ, a short file could describe objects that exceed the memory.
     """
     seen: dict[Any, Any] = {}
-    todo = [schema]
-    while todo:
-        node = todo.pop()
-        if isinstance(node, list):
-            todo += node
-        elif isinstance(node, dict):
-            number = node.get("__id__")
-            if not isinstance(number, int | str | None):
-                raise ValueError(f"an object has the id {number!r}")
-            todo += node.values()
-            if number is not None and number in seen:
-                if not _are_alike(seen[number], node):
-                    raise ValueError(f"two objects have the id {number}")
-                continue
+    for node in written(schema):
+        number = node.get("__id__")
+        if not isinstance(number, int | str | None):
+            raise ValueError(f"an object has the id {number!r}")
+        if number is None or number not in seen:
             seen[number] = node
             yield node
+        elif not _are_alike(seen[number], node):
+            raise ValueError(f"two objects have the id {number}")
 
 
 def _are_alike(first: dict[str, Any], second: dict[str, Any]) -> bool:

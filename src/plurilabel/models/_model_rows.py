@@ -189,16 +189,11 @@ def _further(
     model: Model, source: Any, kinds: dict[str, str], with_labels: bool, **options: Any
 ) -> io.FurtherRows:
     """Read a table, typed as in training."""
-    options["sep"] = options["sep"] or model.sep
-    table = io.read_further(
-        source,
-        kinds,
-        labels=model.labels if isinstance(model.labels, str) else None,
-        label_names=model.label_names if with_labels else None,
-        tag_sep=model.tag_sep,
-        written={} if model.encoder is None else model.encoder.written_,
-        **options,
-    )
+    options |= {"sep": options["sep"] or model.sep, "tag_sep": model.tag_sep}
+    options["labels"] = model.labels if isinstance(model.labels, str) else None
+    options["label_names"] = model.label_names if with_labels else None
+    options["written"] = {} if model.encoder is None else model.encoder.written_
+    table = io.read_further(source, kinds, **options)
     return table if model.encoder is not None else table._replace(X=table.X.to_numpy())
 
 
@@ -249,18 +244,14 @@ def _columns_by_name(M: Any, names: Sequence[str], wanted: Sequence[str]) -> Any
     """Columns of M by name, 0 for missing ones."""
     if tuple(names) == tuple(wanted):
         return M
-    place = {name: j for j, name in enumerate(names)}
-    found = [(j, place[name]) for j, name in enumerate(wanted) if name in place]
-    into, out_of = np.array(found, dtype=np.intp).reshape(-1, 2).T
     if isinstance(M, UnknownLabels):
         return UnknownLabels(*(_columns_by_name(part, names, wanted) for part in (M.Y, M.unknown)))
+    place = {name: j for j, name in enumerate(names)}
+    at = [place.get(name, len(names)) for name in wanted]  # the last one is 0
+    nothing = np.zeros((M.shape[0], 1), dtype=M.dtype)
     if sparse.issparse(M):
-        ones = np.ones(len(into), dtype=M.dtype)
-        choose = sparse.csr_array((ones, (out_of, into)), shape=(len(names), len(wanted)))
-        return sparse.csr_array(M @ choose)
-    result = np.zeros((M.shape[0], len(wanted)), dtype=M.dtype)
-    result[:, into] = M[:, out_of]
-    return result
+        return sparse.hstack([M, sparse.csr_array(nothing)], format="csr")[:, at]
+    return np.hstack([M, nothing])[:, at]
 
 
 def row_texts(X: Any, texts: Any) -> list[str] | None:

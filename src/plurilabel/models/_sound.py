@@ -180,11 +180,6 @@ def _boosted_is_sound(part: Any) -> bool:
     return fits and held.get("n_trees_per_iteration_") == n_columns and _forest_is_sound(part)
 
 
-def _predictor_is_sound(part: Any) -> bool:
-    inner = part.nodes["is_leaf"] == 0
-    return len(part.nodes) > 0 and _lead_on(part.nodes["left"], part.nodes["right"], inner)
-
-
 def _histogram_is_sound(part: Any) -> bool:
     for predictor in (tree for trees in vars(part).get("_predictors", []) for tree in trees):
         nodes = predictor.nodes[predictor.nodes["is_leaf"] == 0]
@@ -312,7 +307,10 @@ _CHECKS: dict[str, Callable[[Any], bool]] = {
     "sklearn.ensemble._forest.": _forest_is_sound,
     "sklearn.ensemble._gb.": _boosted_is_sound,
     "sklearn.ensemble._hist_gradient_boosting.gradient_boosting.": _histogram_is_sound,
-    "sklearn.ensemble._hist_gradient_boosting.predictor.": _predictor_is_sound,
+    "sklearn.ensemble._hist_gradient_boosting.predictor.": lambda part: (
+        len(part.nodes) > 0
+        and _lead_on(part.nodes["left"], part.nodes["right"], part.nodes["is_leaf"] == 0)
+    ),
     "sklearn.neighbors._kd_tree.": _search_tree_is_sound,
     "sklearn.neighbors._ball_tree.": _search_tree_is_sound,
     "sklearn.neighbors.": _neighbors_are_sound,

@@ -186,22 +186,11 @@ def train(
         blocks = text_blocks(data, labels, {**given_kinds, **reading}, words, rows)
         kind = kind if blocks is None else TextTraining
     training: Training = kind(
-        threshold=threshold,
-        holdout=holdout,
-        refit=refit,
-        quick=quick,
-        time_limit=time_limit,
-        random_state=random_state,
-        progress=progress or (lambda _: None),
-        exportable=exportable,
-        report=report,
-        scheduler=scheduler,
-        found=blocks,
-        words=words,
-        given_kinds=given_kinds,
-        rows=rows,
-        reading=reading,
-    )
+        threshold=threshold, holdout=holdout, refit=refit, quick=quick, time_limit=time_limit,
+        random_state=random_state, progress=progress or (lambda _: None), exportable=exportable,
+        report=report, scheduler=scheduler, found=blocks, words=words, given_kinds=given_kinds,
+        rows=rows, reading=reading,
+    )  # fmt: skip
     with around:
         return training.run(data, labels, learner, measure)
 
@@ -342,10 +331,6 @@ class Training:
             return counted(X.shape[1], "sparse feature" if self.is_sparse else "feature")
         return f"{counted(X.shape[1], 'column')} ({kinds_text(self.data.kinds)})"
 
-    def has_sparse_features(self) -> bool:
-        """Whether learners get sparse features, as from words but not from vectors of texts."""
-        return self.is_sparse or bool(self.texts and not is_dense(self.words))
-
     def has_missing(self) -> bool:
         """Whether there are missing numbers or dates."""
         X: Any = self.data.X
@@ -428,7 +413,8 @@ class Training:
         before = self.encoder("passthrough" if fills else imputer())
         if not self.is_table and self.has_missing() and not fills:
             before = imputer()
-        if self.has_sparse_features() and uncentred(learner):
+        from_words = bool(self.texts) and not is_dense(self.words)  # which are sparse features
+        if (self.is_sparse or from_words) and uncentred(learner):
             self.tell("note", NOT_CENTERED)
         # if every row has a label, so should predictions
         sizes = np.asarray(known_part(self.Y)[0].sum(axis=1))

@@ -12,6 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from plurilabel import datasets, io, metrics
+from plurilabel._core.blocks import csr_of_rows
 from plurilabel._core.compat import import_extra
 from plurilabel._core.data.dataset import Dataset
 from plurilabel._core.unknown import UnknownLabels, known_part
@@ -177,12 +178,9 @@ def guessed(Y: Any, Y_test: Any) -> metrics.Evaluation:
     else:
         frequency = UnknownLabels(filled, unknown).shares()
     n, q = Y_test.shape
-    first = most_frequent(frequency)
-    size = len(first)
-    labels = sparse.csr_array(
-        (np.ones(n * size, dtype=np.int64), np.tile(np.sort(first), n), np.arange(n + 1) * size),
-        shape=(n, q),
-    )
+    first = np.sort(most_frequent(frequency))
+    ones, sizes = np.ones(n * len(first), dtype=np.int64), np.full(n, len(first))
+    labels = csr_of_rows(ones, np.tile(first, n), sizes, q)
     scores = None if n * q > MOST_SCORES else np.broadcast_to(frequency, (n, q))
     return metrics.evaluate(Y_test, scores, labels)
 

@@ -1,4 +1,7 @@
-"""Read untrusted Arrow tables: sizes are checked before anything is unpacked."""
+"""Read untrusted Arrow tables: sizes are checked before anything is unpacked.
+
+Imports pyarrow: import it where it is used.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,8 @@ from collections.abc import Collection
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+from pyarrow import compute
 
 from plurilabel.serve._row_reader import BadInput, check_number_of_rows
 
@@ -23,8 +28,6 @@ def read_table(
 
     The table may have at most ``rows`` rows, and unpack to at most ``size`` bytes.
     """
-    import pyarrow as pa
-
     # A file is a stream between two magic words. Its footer could point to other batches, and is
     # ignored.
     start = 8 if content[:6] == b"ARROW1" else 0
@@ -50,8 +53,6 @@ def read_table(
 
 def _as_frame(table: Any, size: int) -> Any:
     """Convert a table to a data frame; nested values are replaced by placeholders."""
-    import pyarrow as pa
-
     nested = {}
     for j, name in enumerate(table.column_names):
         if pa.types.is_nested(table.schema.types[j]):
@@ -68,8 +69,6 @@ def _as_frame(table: Any, size: int) -> Any:
 
 def _check_declared(stream: Any, rows: int, size: int) -> None:
     """Check the numbers of rows and the sizes that the messages of a stream declare."""
-    import pyarrow as pa
-
     found = unpacked = 0
     for n, message in enumerate(pa.ipc.MessageReader.open_stream(stream)):
         if n > 2 * rows + 1000:
@@ -135,8 +134,6 @@ def _declared(message: Any) -> tuple[int, list[int]]:
 
 def _check_type(field: Any) -> None:
     """Reject types whose values may take much more space than their buffers."""
-    import pyarrow as pa
-
     kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
     lists = pa.types.is_nested(kind) and not pa.types.is_run_end_encoded(kind)
     if not _is(kind, _SCALARS) and not (lists and kind is field.type):
@@ -146,8 +143,6 @@ def _check_type(field: Any) -> None:
 
 def _placeholders(column: Any) -> Any:
     """Empty lists or objects for a column of such values, which the caller rejects."""
-    import pyarrow as pa
-
     lists = pa.types.is_list(column.type) or pa.types.is_large_list(column.type)
     cells = np.full(len(column), None)
     for i in np.flatnonzero(column.is_valid().to_numpy()).tolist():
@@ -157,9 +152,6 @@ def _placeholders(column: Any) -> Any:
 
 def _unpacked(column: Any) -> int:
     """Bytes that a column takes as objects: a long text of a dictionary counts in every row."""
-    import pyarrow as pa
-    from pyarrow import compute
-
     total = _PER_CELL * len(column)
     for chunk in column.chunks:
         values = chunk.dictionary if pa.types.is_dictionary(chunk.type) else chunk
@@ -172,6 +164,4 @@ def _unpacked(column: Any) -> int:
 
 
 def _is(kind: Any, names: Collection[str]) -> bool:
-    import pyarrow as pa
-
     return any(getattr(pa.types, f"is_{name}")(kind) for name in names)

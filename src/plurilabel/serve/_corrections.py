@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -181,10 +182,8 @@ class Corrections:
         row, features = one.get("row"), one.get("features")
         same = type(row) is type(entry.row) and row == entry.row and entry.labels == tuple(labels)
         if same and features is not None:
-            try:
+            with _in_row(i):
                 (record,) = self.reader.records([features])
-            except BadInput as error:
-                raise error.at(i) from None
             same = self.reader.key(entry.features) == self.reader.key(record)
         if not same:
             raise BadInput(f"key {entry.key!r} was used for another correction", row=i, status=409)
@@ -192,7 +191,9 @@ class Corrections:
 
     def _checked_features(self, features: Any, i: int) -> Any:
         """Check a new row by encoding it as in training."""
-        try:
+        learner = self.model.learner
+        takes_nan = hasattr(learner, "__sklearn_tags__") and get_tags(learner).input_tags.allow_nan
+        with _in_row(i):
             (record,) = self.reader.records([features])
             read = self.reader.read_records([record])
             try:
@@ -200,20 +201,11 @@ class Corrections:
             except _ERRORS as error:
                 raise self.reader.blamed(error, read) from None
             finite = sparse.issparse(X) or np.isfinite(np.asarray(X, np.float64)).all()
-            if self._needs_numbers() and not finite:
+            # missing values would be learned immediately
+            if self.training.how == "exact" and not (takes_nan or finite):
                 named = self.reader.missing(read) or self.reader.huge("too large", read.X)
                 raise named or BadInput(MISSING)
-        except BadInput as error:
-            raise error.at(i) from None
-        except _ERRORS as error:
-            raise BadInput(one_line(error), row=i) from None
         return record
-
-    def _needs_numbers(self) -> bool:
-        """Whether missing values would be learned immediately, and are not supported."""
-        learner = self.model.learner
-        takes_nan = hasattr(learner, "__sklearn_tags__") and get_tags(learner).input_tags.allow_nan
-        return self.training.how == "exact" and not takes_nan
 
     def _acknowledged(self, result: Any) -> Any:
         if isinstance(result, BadInput):
@@ -251,6 +243,17 @@ class Corrections:
     def _end_refit(self) -> None:
         self._refitter = None
         self._refitted.notify_all()
+
+
+@contextmanager
+def _in_row(i: int) -> Iterator[None]:
+    """Name the row of a correction in errors."""
+    try:
+        yield
+    except BadInput as error:
+        raise error.at(i) from None
+    except _ERRORS as error:
+        raise BadInput(one_line(error), row=i) from None
 
 
 def _check_key(key: Any, i: int) -> None:

@@ -107,17 +107,18 @@ class RowReader:
 
     def _record(self, row: Any, i: int) -> Any:
         if self.texts_only:
-            return _checked_record_text(row, i)
+            text = row["text"] if isinstance(row, Mapping) and set(row) == {"text"} else row
+            if not isinstance(text, str):
+                raise BadInput(f"expected a text, got {_kind(text)}", row=i)
+            check_text(text, i, None)
+            return text
         if isinstance(row, list) and self.plain:
             if len(row) != len(self.names):
-                wanted = counted(len(self.names), "number")
-                raise BadInput(f"expected {wanted}, got {len(row)}", row=i)
+                size = counted(len(self.names), "number")
+                raise BadInput(f"expected {size}, got {len(row)}", row=i)
             row = dict(zip(self.names, row))
         if not isinstance(row, Mapping):
             raise BadInput(f"expected an object with a value per column, got {_kind(row)}", row=i)
-        return self._checked_cells(row, i)
-
-    def _checked_cells(self, row: Mapping[str, Any], i: int) -> dict[str, Any]:
         wanted: Any = self.kinds
         if self.model.sparse_features:  # features that are left out are 0
             wanted = row
@@ -339,14 +340,6 @@ def check_number_of_rows(rows: int, most: int) -> None:
 def _unexpected(kind: str, value: Any, row: int, column: str) -> BadInput:
     wanted = _WANTED.get(kind, "a text or a number")
     return BadInput(f"expected {wanted}, got {_kind(value)}", row=row, column=column)
-
-
-def _checked_record_text(row: Any, i: int) -> str:
-    text = row["text"] if isinstance(row, Mapping) and set(row) == {"text"} else row
-    if not isinstance(text, str):
-        raise BadInput(f"expected a text, got {_kind(text)}", row=i)
-    check_text(text, i, None)
-    return text
 
 
 def _has_numbers(X: Any) -> bool:

@@ -159,13 +159,8 @@ def running(
 
     Parameters
     ----------
-    service : Service or LabelProject
-        Closed at the end.
-    port : int, default=0
-        0 for any free port.
-    token : str, default=None
-        Token that clients must send; None for no token.
-    limits : Limits, default=None
+    service, port, token, limits :
+        As for :func:`run`; without a token, by default.
 
     Yields
     ------

@@ -4,30 +4,32 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import KW_ONLY, dataclass, fields
 from itertools import pairwise
-from numbers import Integral, Real
-from typing import Any, TypeAlias
+from numbers import Integral
+from typing import Annotated, Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from plurilabel._core.compat import Interval, StrOptions, validate_parameter_constraints
+from plurilabel._core.compat import (
+    AtLeastOne,
+    Interval,
+    Natural,
+    Share,
+    StrOptions,
+    all_constraints,
+    validate_parameter_constraints,
+)
 from plurilabel.streams._stream import Drift, Row, Stream
 
-_AT_LEAST_ONE = [Interval(Integral, 1, None, closed="left")]
-_NOT_NEGATIVE = [Interval(Integral, 0, None, closed="left")]
-CONSTRAINTS = {
-    **dict.fromkeys(("n_rows", "n_features", "n_labels"), _AT_LEAST_ONE),
-    **dict.fromkeys(("new_labels", "random_state"), _NOT_NEGATIVE),
-    "width": [*_AT_LEAST_ONE, None],
-    "noise": [Interval(Real, 0, 1, closed="both")],
-}
 _CANDIDATES = 16  # rows to choose from if the frequencies of labels change
 
 # the distribution of rows between two drifts: draws features (n, d) and labels (n, q) at row t
 Concept: TypeAlias = Callable[[np.random.Generator, int, int], tuple[Any, Any]]
 
 
+@dataclass(eq=False, repr=False)
 class GeneratedStream(Stream):
     """Base class of generators: when the stream drifts, and how.
 
@@ -54,50 +56,46 @@ class GeneratedStream(Stream):
         Seed; each iteration gives the same rows.
     """
 
-    kinds: tuple[str, ...] = ("none", "sudden", "gradual", "recurring", "labels")
+    kinds: ClassVar[tuple[str, ...]] = ("none", "sudden", "gradual", "recurring", "labels")
+    _constraints: ClassVar[dict[str, Any]]
 
-    def __init__(
-        self,
-        n_rows: int = 10_000,
-        n_features: int = 10,
-        n_labels: int = 5,
-        *,
-        drift: str = "sudden",
-        drift_at: Sequence[int] | None = None,
-        width: int | None = None,
-        new_labels: int = 0,
-        noise: float = 0.02,
-        random_state: int = 0,
-    ) -> None:
-        given = {
-            "n_rows": n_rows, "n_features": n_features, "n_labels": n_labels, "drift": drift,
-            "width": width, "new_labels": new_labels, "noise": noise, "random_state": random_state,
-        }  # fmt: skip
-        constraints = CONSTRAINTS | {"drift": [StrOptions(set(self.kinds))]}
-        validate_parameter_constraints(constraints, given, caller_name=type(self).__name__)
-        self.n_rows, self.n_features, self.n_labels = n_rows, n_features, n_labels
-        self.drift, self.noise, self.random_state = drift, noise, random_state
-        self.width = (width or max(1, n_rows // 20)) if drift == "gradual" else 0
-        rows = self._drift_rows(drift_at)
-        self.new_labels = new_labels
-        if new_labels > min(len(rows), n_labels - 1):
-            raise ValueError(
-                f"new_labels must be at most the number of drifts, {len(rows)}, and less than the "
-                f"number of labels, {n_labels}; got {new_labels}"
-            )
-        self.drifts = tuple(Drift(row, self.width, drift) for row in rows)
-        self.name = f"{type(self).__name__} ({drift})"
+    n_rows: AtLeastOne = 10_000
+    n_features: AtLeastOne = 10
+    n_labels: AtLeastOne = 5
+    _: KW_ONLY
+    drift: str = "sudden"
+    drift_at: Sequence[int] | None = None
+    width: AtLeastOne | None = None
+    new_labels: Natural = 0
+    noise: Share = 0.02
+    random_state: Natural = 0
 
-    def _drift_rows(self, drift_at: Sequence[int] | None) -> list[int]:
-        if drift_at is None:
-            drift_at = [i * self.n_rows // 4 for i in (1, 2, 3)]
-        rows = [] if self.drift in ("none", "moving") else [int(row) for row in drift_at]
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        cls._constraints = all_constraints(cls) | {"drift": [StrOptions(set(cls.kinds))]}
+
+    def __post_init__(self) -> None:
+        name, given = (
+            type(self).__name__,
+            {one.name: getattr(self, one.name) for one in fields(self)},
+        )
+        validate_parameter_constraints(self._constraints, given, caller_name=name)
+        span = (self.width or max(1, self.n_rows // 20)) if self.drift == "gradual" else 0
+        usual = [i * self.n_rows // 4 for i in (1, 2, 3)]
+        rows = list(map(int, usual if self.drift_at is None else self.drift_at))
+        rows = [] if self.drift in ("none", "moving") else rows
         if rows != sorted(set(rows)) or any(not 0 < row < self.n_rows for row in rows):
             between = f"ascending rows between 1 and {self.n_rows - 1}"
-            raise ValueError(f"drift_at must be {between}, got {list(drift_at)}")
-        if any(b - a < self.width for a, b in pairwise(rows)):
-            raise ValueError(f"width must fit between the drifts at {rows}, got {self.width}")
-        return rows
+            raise ValueError(f"drift_at must be {between}, got {rows}")
+        if any(b - a < span for a, b in pairwise(rows)):
+            raise ValueError(f"width must fit between the drifts at {rows}, got {span}")
+        if self.new_labels > min(len(rows), self.n_labels - 1):
+            raise ValueError(
+                f"new_labels must be at most the number of drifts, {len(rows)}, and less than the "
+                f"number of labels, {self.n_labels}; got {self.new_labels}"
+            )
+        self.width, self.name = span, f"{name} ({self.drift})"
+        self.drifts = tuple(Drift(row, span, self.drift) for row in rows)
 
     @abstractmethod
     def _concept(self, number: int) -> Concept:
@@ -156,6 +154,7 @@ class GeneratedStream(Stream):
         return favours
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class RandomTreeStream(GeneratedStream):
     """Label sets at the leaves of a random tree, with another tree for each concept.
 
@@ -179,11 +178,7 @@ class RandomTreeStream(GeneratedStream):
     (['x0', 'x1', 'x2'], ['label0', 'label1'])
     """
 
-    def __init__(self, *args: Any, depth: int = 4, **options: Any) -> None:
-        super().__init__(*args, **options)
-        if not isinstance(depth, Integral) or not 1 <= depth <= 16:
-            raise ValueError(f"depth must be an integer from 1 to 16, got {depth!r}")
-        self.depth: int = depth
+    depth: Annotated[int, Interval(Integral, 1, 16, closed="both")] = 4
 
     def _concept(self, number: int) -> Concept:
         rng, d, inner = self._rng(1, number), self.n_features, 2**self.depth - 1
@@ -219,6 +214,7 @@ def _label_sets(rng: np.random.Generator, shares: NDArray[Any], q: int) -> NDArr
     return sets
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class MovingCentreStream(GeneratedStream):
     """Clusters of instances around centres, each with a label set.
 
@@ -247,20 +243,12 @@ class MovingCentreStream(GeneratedStream):
 
     kinds = (*GeneratedStream.kinds, "moving")
 
-    def __init__(
-        self,
-        *args: Any,
-        n_centres: int = 20,
-        spread: float = 0.1,
-        speed: float = 0.0005,
-        **options: Any,
-    ) -> None:
-        super().__init__(*args, **options)
-        if not isinstance(n_centres, Integral) or n_centres < 1:
-            raise ValueError(f"n_centres must be an integer of at least 1, got {n_centres!r}")
-        self.n_centres: int = n_centres
-        self.spread: float = spread
-        self.speed: float = speed
+    n_centres: AtLeastOne = 20
+    spread: float = 0.1
+    speed: float = 0.0005
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
         if self.drift == "moving":
             self.drifts = (Drift(0, self.n_rows, "moving"),)
 
@@ -283,6 +271,7 @@ class MovingCentreStream(GeneratedStream):
         return 0 if self.drift == "moving" else super()._phase(t, rng)
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class LabelDependenceStream(GeneratedStream):
     """Pairs of labels whose dependence changes, while their marginal distributions do not.
 
@@ -307,11 +296,7 @@ class LabelDependenceStream(GeneratedStream):
     True
     """
 
-    def __init__(self, *args: Any, correlation: float = 0.95, **options: Any) -> None:
-        super().__init__(*args, **options)
-        if not isinstance(correlation, Real) or not 0 <= correlation <= 1:
-            raise ValueError(f"correlation must lie between 0 and 1, got {correlation!r}")
-        self.correlation: float = correlation
+    correlation: Share = 0.95
 
     def _concept(self, number: int) -> Concept:
         rho = -self.correlation if number % 2 else self.correlation

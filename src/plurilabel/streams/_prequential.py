@@ -87,10 +87,8 @@ def prequential(
     measures : sequence of str, optional
         Names of measures; by default all that need no parameter, and the @k measures for k = 1, 3
         and 5.
-    window : int or None, default=1000
-        Number of rows of windowed measures; None to skip them.
-    fading : float or None, default=0.995
-        Factor of fading measures; None to skip them.
+    window, fading, propensities :
+        As for :class:`~plurilabel.metrics.RunningMeasures`.
     every : int, default=100
         Number of rows between two readings of the measures; there is one more at the end.
     delay : int, default=0
@@ -98,8 +96,6 @@ def prequential(
         evaluated immediately, so that curves and drifts are aligned.
     max_rows : int, optional
         Maximum number of rows to read.
-    propensities : mapping of label to float, optional
-        For ``psp@k`` and ``ps_ndcg@k``.
     out : path, optional
         Folder for the results. The same call with the same folder continues an interrupted run.
         Needs filelock (``pip install 'plurilabel[compare]'``).
@@ -184,7 +180,9 @@ def _row_learner(name: str, given: Any) -> Any:
     if isinstance(given, type):
         raise TypeError(f"learners must be instances such as {given.__name__}(), got the class")
     learner = copy.deepcopy(given)
-    if _predicts_numbers(learner):
+    river, steps = sys.modules.get("river.base"), getattr(learner, "steps", None)
+    last = [*steps.values()][-1] if isinstance(steps, dict) and steps else learner
+    if river is not None and isinstance(last, river.MultiTargetRegressor):
         return RegressorLearner(learner)
     if hasattr(learner, "learn_one") and hasattr(learner, "predict_one"):
         return learner
@@ -196,22 +194,10 @@ def _row_learner(name: str, given: Any) -> Any:
     )
 
 
-def _predicts_numbers(learner: Any) -> bool:
-    """Whether this is one of river's multi-target regressors, or a pipeline with one."""
-    river = sys.modules.get("river.base")
-    steps = getattr(learner, "steps", None)
-    last = [*steps.values()][-1] if isinstance(steps, dict) and steps else learner
-    return river is not None and isinstance(last, river.MultiTargetRegressor)
-
-
 def _plan(
-    stream: Stream,
-    learners: Mapping[str, Any],
-    measures: Sequence[str],
-    options: Mapping[str, Any],
-    propensities: Any,
-    command: str | None,
-) -> dict[str, Any]:
+    stream: Stream, learners: Mapping[str, Any], measures: Sequence[str],
+    options: Mapping[str, Any], propensities: Any, command: str | None,
+) -> dict[str, Any]:  # fmt: skip
     address = re.compile(r" at 0x[0-9a-fA-F]+")
     made_by = versions("river")
     plan = {

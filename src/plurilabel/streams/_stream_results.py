@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from array import array
 from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass, field
 from itertools import product
 from math import nan
 from pathlib import Path
@@ -27,6 +28,7 @@ KINDS = ("overall", "window", "fading")
 Readings: TypeAlias = dict[str, Any]
 
 
+@dataclass(eq=False, repr=False)
 class StreamResults:
     """Curves over time of every learner and measure.
 
@@ -60,31 +62,29 @@ class StreamResults:
     {'NoChange': 0.5}
     """
 
-    def __init__(
-        self,
-        plan: Mapping[str, Any],
-        readings: Readings,
-        *,
-        errors: Mapping[str, str] | None = None,
-        is_finished: bool = False,
-        folder: str | os.PathLike[str] | None = None,
-    ) -> None:
-        self.plan, self.readings = dict(plan), readings
-        self.folder = None if folder is None else Path(folder)
-        self.learners: tuple[str, ...] = tuple(plan["learners"])
-        self.measures: tuple[str, ...] = tuple(plan["protocol"]["measures"])
-        self.kinds = tuple(kinds_of(plan["protocol"]))
-        self.drifts = tuple(Drift(*drift) for drift in plan["drifts"])
-        self.errors, self.is_finished = dict(errors or {}), is_finished
+    plan: dict[str, Any]
+    readings: Readings
+    _: KW_ONLY
+    errors: dict[str, str] = field(default_factory=dict)
+    is_finished: bool = False
+    folder: Path | None = None
+
+    def __post_init__(self) -> None:
+        self.learners: tuple[str, ...] = tuple(self.plan["learners"])
+        self.measures: tuple[str, ...] = tuple(self.plan["protocol"]["measures"])
+        self.kinds = tuple(kinds_of(self.plan["protocol"]))
+        self.drifts = tuple(Drift(*drift) for drift in self.plan["drifts"])
 
     @classmethod
     def open(cls, folder: str | os.PathLike[str]) -> Self:
         """Read a run that :func:`prequential` left in a folder, finished or not."""
-        plan = read_plan(Path(folder))
+        folder = Path(folder)
+        plan = read_plan(folder)
         if plan is None:
             raise FileNotFoundError(f"{folder} holds no run on a stream: there is no plan.json")
-        readings, end = read_parts(Path(folder), plan)
-        return cls(plan, readings, errors=end.get("errors"), is_finished=bool(end), folder=folder)
+        readings, end = read_parts(folder, plan)
+        errors = end.get("errors") or {}
+        return cls(plan, readings, errors=errors, is_finished=bool(end), folder=folder)
 
     def __repr__(self) -> str:
         parts = [counted(len(self.learners), "learner"), counted(self.n_rows, "row")]
@@ -237,6 +237,7 @@ def _finite(curve: NDArray[np.float64]) -> NDArray[np.float64]:
     return curve[np.isfinite(curve)]
 
 
+@dataclass(eq=False)
 class LivePlot:
     """Plot the curves during a run, as its ``progress`` callback.
 
@@ -257,9 +258,11 @@ class LivePlot:
     ['LabelShares']
     """
 
-    def __init__(self, measure: str = "f1", kind: str = "window", every: int = 10, ax: Any = None):
-        self.measure, self.kind, self.every, self.ax = measure, kind, every, ax
-        self._calls = 0
+    measure: str = "f1"
+    kind: str = "window"
+    every: int = 10
+    ax: Any = None
+    _calls: int = field(default=0, init=False, repr=False)
 
     def __call__(self, results: StreamResults) -> None:
         self._calls += 1

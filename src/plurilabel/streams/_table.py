@@ -11,6 +11,7 @@ import sys
 import zlib
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import KW_ONLY, dataclass
 from itertools import chain
 from typing import Any, BinaryIO, Literal, cast
 
@@ -23,10 +24,14 @@ from plurilabel.io.shared import CellReader, check_escapes, header_separator, op
 from plurilabel.streams._stream import Row, Stream
 
 LONGEST = 1 << 24  # bytes of a line
-_SETTINGS = ("labels", "features", "drop", "tag_sep", "sep", "format", "text", "n_hashed")
+_SETTINGS = (
+    "labels", "features", "drop", "tag_sep", "sep", "format", "text", "n_hashed", "decimal",
+    "day_first",
+)  # fmt: skip
 _MISSING = {"", "?", "NA", "N/A", "NaN", "nan", "null", "None"}
 
 
+@dataclass(eq=False, repr=False)
 class TableStream(Stream):
     """Read CSV or JSON lines row by row, gzipped or not, from a file or standard input.
 
@@ -83,59 +88,55 @@ class TableStream(Stream):
     {'height': 0.1, 'sun=none': 1.0} {'tall': False, 'flowers': False, 'shade': True}
     """
 
-    def __init__(
-        self,
-        source: str | os.PathLike[str] | BinaryIO,
-        labels: Sequence[str] | str,
-        *,
-        tag_sep: str = ";",
-        text: Sequence[str] = (),
-        features: Sequence[str] | None = None,
-        drop: Sequence[str] = (),
-        sep: str | None = None,
-        decimal: str | None = None,
-        day_first: bool | None = None,
-        words: Sequence[Callable[[str], list[str]]] | None = None,
-        n_hashed: int | None = 4096,
-        format: Literal["csv", "jsonl"] | None = None,
-    ) -> None:
-        self.source, self.tag_sep = source, tag_sep
-        self.labels = labels if isinstance(labels, str) else list(labels)
-        self._label_columns = [labels] if isinstance(labels, str) else list(labels)
-        self.text, self.drop = list(text), list(drop)
-        if features is None and self.text:
-            features = ()
-        self.features: list[str] | None = None if features is None else list(features)
-        if words is None and text:
-            words = [CountVectorizer().build_analyzer()]
-        self._reading = {"decimal": decimal, "day_first": day_first, "words": words or ()}
-        self._reader = CellReader(**self._reading)  # type: ignore[arg-type]
-        self._was_read = False
-        self._is_path = isinstance(source, str | os.PathLike) and source != "-"
-        self.path = os.fspath(source) if self._is_path else "standard input"  # type: ignore[arg-type]
-        self.name = os.path.basename(self.path)
-        self.format, self.sep = self._find_format(format, sep)
-        self.n_hashed = n_hashed
-        if n_hashed is not None and n_hashed < 1:
-            raise ValueError(f"n_hashed must be at least 1 or None, got {n_hashed!r}")
-        if not tag_sep:
-            raise ValueError("tag_sep must not be empty")
-        if not self.labels:
-            raise ValueError("labels must name at least one column, got none")
+    source: str | os.PathLike[str] | BinaryIO
+    labels: Sequence[str] | str
+    _: KW_ONLY
+    tag_sep: str = ";"
+    text: Sequence[str] = ()
+    features: Sequence[str] | None = None
+    drop: Sequence[str] = ()
+    sep: str | None = None
+    decimal: str | None = None
+    day_first: bool | None = None
+    words: Sequence[Callable[[str], list[str]]] | None = None
+    n_hashed: int | None = 4096
+    format: Literal["csv", "jsonl"] | None = None
 
-    def _find_format(self, format: str | None, sep: str | None) -> tuple[str, str | None]:
-        """The format, "csv" or "jsonl", and the separator, None if it must be detected."""
-        found = format or (file_format(self.path) if self._is_path else "csv")
+    def __post_init__(self) -> None:
+        if not isinstance(self.labels, str):
+            self.labels = list(self.labels)
+        self._label_columns = [self.labels] if isinstance(self.labels, str) else self.labels
+        self.text, self.drop = list(self.text), list(self.drop)
+        if self.features is not None or self.text:
+            self.features = list(self.features or ())
+        if self.words is None and self.text:
+            self.words = [CountVectorizer().build_analyzer()]
+        self._reader = self._new_reader()
+        self._was_read = False
+        self._is_path = isinstance(self.source, str | os.PathLike) and self.source != "-"
+        self.path = os.fspath(cast(str, self.source)) if self._is_path else "standard input"
+        self.name = os.path.basename(self.path)
+        found: Any = self.format or (file_format(self.path) if self._is_path else "csv")
         if found == "tsv":
-            found, sep = "csv", sep or "\t"
+            found, self.sep = "csv", self.sep or "\t"
+        self.format = found
         if found not in ("csv", "jsonl"):
             raise ValueError(
                 f"format must be 'csv' or 'jsonl' to be read row by row, got {found!r} for "
                 f"{self.path}"
             )
-        if sep is not None and len(sep) != 1:
-            raise ValueError(f"sep must be one character, got {sep!r}")
-        return found, sep
+        if self.sep is not None and len(self.sep) != 1:
+            raise ValueError(f"sep must be one character, got {self.sep!r}")
+        if self.n_hashed is not None and self.n_hashed < 1:
+            raise ValueError(f"n_hashed must be at least 1 or None, got {self.n_hashed!r}")
+        if not self.tag_sep:
+            raise ValueError("tag_sep must not be empty")
+        if not self.labels:
+            raise ValueError("labels must name at least one column, got none")
+
+    def _new_reader(self) -> CellReader:
+        reading = {"decimal": self.decimal, "day_first": self.day_first}
+        return CellReader(words=self.words or (), **reading)  # type: ignore[arg-type]
 
     def made_of(self) -> Any:
         """The name and size of the file, and the options."""
@@ -143,7 +144,6 @@ class TableStream(Stream):
             "name": self.name,
             "bytes": os.path.getsize(self.path) if os.path.isfile(self.path) else None,
             **{name: getattr(self, name) for name in _SETTINGS},
-            **{name: self._reading[name] for name in ("decimal", "day_first")},
         }
 
     @property
@@ -153,7 +153,7 @@ class TableStream(Stream):
 
     def __iter__(self) -> Iterator[Row]:
         tags: dict[Hashable, Any] = {}
-        self._reader = CellReader(**self._reading)  # type: ignore[arg-type]
+        self._reader = self._new_reader()
         with self._opened() as stream:
             rows = self._csv_rows if self.format == "csv" else self._json_rows
             for line, cells in rows(stream):

@@ -8,8 +8,6 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.multiclass import OneVsRestClassifier
-from sklearn.multioutput import MultiOutputClassifier
 from sklearn.pipeline import Pipeline
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
@@ -19,13 +17,10 @@ from plurilabel._core.blocks import dense, refuse_dates
 from plurilabel._core.explanation.contributions import (
     Contributions,
     Explanations,
-    Given,
-    Parts,
     checked_given,
-    side_by_side,
 )
 from plurilabel._core.explanation.marks import texts_of
-from plurilabel._core.explanation.models import class_parts, names_after, output_parts
+from plurilabel._core.explanation.models import names_after, output_parts
 from plurilabel._core.scores import label_scores, score_method
 
 
@@ -91,18 +86,11 @@ def explain(
     n, d = checked.shape
     given = checked_given(default_feature_names(d) if names is None else names, reference, d)
     scores = np.asarray(label_scores(estimator, checked), dtype=np.float64)
-    labels = default_label_names(scores.shape[1])
+    labels, method = default_label_names(scores.shape[1]), score_method(estimator)
     return Explanations(
-        _parts_of(estimator, checked[i : i + 1], given).said_of(scores[i], labels)
+        output_parts(estimator, checked[i : i + 1], method, given).said_of(scores[i], labels)
         for i in range(n)
     )
-
-
-def _parts_of(estimator: Any, x: Any, given: Given) -> Parts:
-    method = score_method(estimator)
-    if isinstance(estimator, MultiOutputClassifier | OneVsRestClassifier):
-        return side_by_side([class_parts(one, x, method, given) for one in estimator.estimators_])
-    return output_parts(estimator, x, method, given)
 
 
 def _explain_pipeline(

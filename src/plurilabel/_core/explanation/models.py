@@ -18,6 +18,8 @@ from sklearn.ensemble import (
     RandomForestClassifier,
 )
 from sklearn.metrics.pairwise import pairwise_kernels
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.multioutput import MultiOutputClassifier
 from sklearn.naive_bayes import BernoulliNB, ComplementNB, GaussianNB, MultinomialNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import Pipeline
@@ -84,6 +86,8 @@ def learner_parts(
 
 def output_parts(model: Any, x: Any, method: str, given: Given) -> Parts:
     """Parts of the score of each label, for a model of several labels at once."""
+    if isinstance(model, MultiOutputClassifier | OneVsRestClassifier):
+        return side_by_side([class_parts(one, x, method, given) for one in model.estimators_])
 
     def answer(rows: Any) -> Floats:
         classes = getattr(model, "classes_", None)
@@ -157,8 +161,7 @@ def _adds_up(found: Parts, scores: Floats, method: str) -> Parts | None:
     return None
 
 
-def _constant(model: Any, x: Any, given: Given) -> Parts | None:
-    del given
+def _constant(model: Any, x: Any, _given: Given) -> Parts | None:
     if not isinstance(model, DummyClassifier):
         return None
     return constant_parts(_columns(model.predict_proba(x), "predict_proba")[0])
@@ -236,9 +239,8 @@ def _naive_bayes(model: Any, x: Any, given: Given) -> Parts | None:
     return found.mapped([[-1.0], [1.0]], LOG_ODDS) if joint.shape[1] == 2 else found
 
 
-def _support(model: Any, x: Any, given: Given) -> Parts | None:
+def _support(model: Any, x: Any, _given: Given) -> Parts | None:
     """A kernel machine for two classes: each support vector, by its similarity."""
-    del given
     if type(model) is not SVC or len(model.classes_) != 2:
         return None
     if callable(model.kernel) or model.kernel == "precomputed":
@@ -251,9 +253,8 @@ def _support(model: Any, x: Any, given: Given) -> Parts | None:
     return Parts(names, values, np.ravel(model.intercept_), (SCORE,))
 
 
-def _neighbours(model: Any, x: Any, given: Given) -> Parts | None:
+def _neighbours(model: Any, x: Any, _given: Given) -> Parts | None:
     """Nearest neighbours: the vote of each."""
-    del given
     if type(model) is not KNeighborsClassifier or callable(model.weights):
         return None
     distances, rows = model.kneighbors(x)

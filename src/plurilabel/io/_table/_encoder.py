@@ -205,13 +205,9 @@ class DateEncoder(TransformerMixin, BaseEstimator):
     def transform(self, X: Any) -> NDArray[np.float64]:
         """Encode a data frame with the columns of ``fit``, as an array of shape (n, numbers)."""
         check_is_fitted(self)
-        columns = []
+        columns: list[Any] = []
         for name, varies in zip(self.feature_names_in_, self.varies_):
-            places = _places(_days(X[name], name))
-            columns.append(places["year"])
-            for circle in _used(varies):
-                angle = 2 * np.pi * places[circle] / _CIRCLES[circle]
-                columns += [np.sin(angle), np.cos(angle)]
+            columns += _numbers(_places(_days(X[name], name)), _used(varies)).values()
         return np.column_stack(columns)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:  # noqa: ARG002
@@ -227,11 +223,16 @@ class DateEncoder(TransformerMixin, BaseEstimator):
 def date_numbers(date: datetime, *, with_hour: bool) -> dict[str, float]:
     """The numbers of one date, by the suffixes of the encoder's feature names."""
     places = _places(np.array([date], dtype="datetime64[s]"))
-    found = {"year": float(places["year"][0])}
-    for circle, length in _CIRCLES.items():
-        if circle != "hour" or with_hour:
-            angle = 2 * np.pi * float(places[circle][0]) / length
-            found |= {f"{circle}_sin": float(np.sin(angle)), f"{circle}_cos": float(np.cos(angle))}
+    circles = [circle for circle in _CIRCLES if circle != "hour" or with_hour]
+    return {name: float(numbers[0]) for name, numbers in _numbers(places, circles).items()}
+
+
+def _numbers(places: Any, circles: Sequence[str]) -> dict[str, NDArray[np.float64]]:
+    """The years of dates, and a sine and a cosine for each circle."""
+    found = {"year": places["year"]}
+    for circle in circles:
+        angle = 2 * np.pi * places[circle] / _CIRCLES[circle]
+        found |= {f"{circle}_sin": np.sin(angle), f"{circle}_cos": np.cos(angle)}
     return found
 
 

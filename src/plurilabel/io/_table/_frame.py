@@ -1,12 +1,14 @@
-"""Tables as data frames with the line on which each row starts; JSON and Parquet files."""
+"""Tables as data frames with the line on which each row starts; JSON, Parquet and Excel files."""
 
 from __future__ import annotations
 
 import json
 import os
 import re
+import zipfile
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -15,13 +17,12 @@ from plurilabel._core.compat import import_extra
 from plurilabel._core.records import json_bytes
 from plurilabel._core.words import first_repeated, is_unicode, listed
 from plurilabel.io._files import (
-    MOST_UNPACKED,
     AnyPath,
     FileFormatError,
     Format,
+    check_room,
     file_format,
     formats,
-    most_unpacked,
     not_utf8,
     opened,
     part_files,
@@ -217,21 +218,16 @@ def _add_vectors(table: Frame, embeddings: AnyPath | Any) -> None:
 
 def _npy_array(path: str) -> Any:
     """The array in a file of numpy, if the file is as long as its header says."""
-    try:
+    with open(path, "rb") as stream, format_errors(path, "an array of numpy"):
         size = os.path.getsize(path)
-        with open(path, "rb") as stream:  # numpy would allocate the length that a header claims
-            is_2 = np.lib.format.read_magic(stream)[0] >= 2
-            if (length := int.from_bytes(stream.read(4 if is_2 else 2), "little")) > size:
-                raise ValueError(f"its header would have {length:,} bytes, it has {size:,}")
+        # numpy would allocate the length that a header claims
+        is_2 = np.lib.format.read_magic(stream)[0] >= 2
+        if (length := int.from_bytes(stream.read(4 if is_2 else 2), "little")) > size:
+            raise ValueError(f"its header would have {length:,} bytes, it has {size:,}")
         array = np.load(path, mmap_mode="r", allow_pickle=False)
         if array.offset + array.nbytes != size:
             raise ValueError(f"its header is for {array.nbytes:,} bytes, but it has {size:,}")
         return np.array(array)
-    except OSError:
-        raise
-    except Exception as error:  # damaged headers raise all kinds of errors
-        words = " ".join(str(error).split())[:200]
-        raise FileFormatError(path, None, f"expected an array of numpy: {words}") from None
 
 
 def check_columns(path: AnyPath, line: int | None, n: int) -> None:
@@ -326,10 +322,8 @@ def check_escapes(path: AnyPath, line: int, text: str) -> None:
 def _check_keys(path: AnyPath, line: int | None, rows: int, keys: int) -> None:
     """Reject a table that would not fit into memory, since it has every column in every row."""
     check_columns(path, line, keys)
-    if 8 * rows * keys > (limit := most_unpacked(os.path.getsize(path))):
-        problem = f"{rows:,} rows so far have {keys:,} different keys, "
-        problem += f"beyond {limit:,} bytes; {MOST_UNPACKED} may set another limit"
-        raise FileFormatError(path, line, problem)
+    what = f"{rows:,} rows so far have {keys:,} different keys"
+    check_room(path, 8 * rows * keys, what, line)
 
 
 def _each_key_once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
@@ -359,25 +353,25 @@ def _read_parquet(path: AnyPath, *_: Any) -> Frame:
     with opened(path) as stream, parquet_errors(path):
         about = parquet.ParquetFile(stream).metadata
         check_columns(path, None, about.num_columns)
-        size = 8 * about.num_rows * max(about.num_columns, 1)
-        if size > (limit := most_unpacked(os.path.getsize(path))):
-            cells = f"{about.num_rows:,} rows of {about.num_columns:,} columns"
-            problem = f"it announces {cells}, beyond {limit:,} bytes; {MOST_UNPACKED} may"
-            raise FileFormatError(path, None, f"{problem} set another limit")
+        what = f"it announces {about.num_rows:,} rows of {about.num_columns:,} columns"
+        check_room(path, 8 * about.num_rows * max(about.num_columns, 1), what)
         stream.seek(0)
         return Frame(pd.read_parquet(stream, engine="pyarrow"), path)
 
 
 @contextmanager
-def parquet_errors(path: AnyPath) -> Iterator[None]:
-    """Name the file in errors of pyarrow and pandas, which raise any kind for damaged files."""
+def format_errors(path: AnyPath, expected: str) -> Iterator[None]:
+    """Name the file in errors of libraries, which raise any kind for damaged files."""
     try:
         yield
     except FileFormatError:
         raise
     except Exception as error:
         words = " ".join(str(error).split())[:200]
-        raise FileFormatError(path, None, f"expected a Parquet file: {words}") from None
+        raise FileFormatError(path, None, f"expected {expected}: {words}") from None
+
+
+parquet_errors = partial(format_errors, expected="a Parquet file")
 
 
 @contextmanager
@@ -392,7 +386,37 @@ def _parquet_writer(
         )
 
 
+def _read_excel(path: AnyPath, sheet: str | None, _: Any, as_text: set[str]) -> Frame:
+    """A sheet as text, numbers and dates; an empty cell is missing."""
+    pd = table_module("pandas")
+    import_extra("openpyxl", f"reading {os.fspath(path)} (or save it as CSV)", "excel")
+    with format_errors(path, "an Excel file"):
+        with zipfile.ZipFile(path) as archive:  # packed XML
+            size = sum(part.file_size for part in archive.infolist())
+        check_room(path, size, f"it unpacks to {size:,} bytes")
+        with pd.ExcelFile(path, engine="openpyxl") as book:
+            names = [str(name) for name in book.sheet_names]
+            there = listed([repr(name) for name in names], 10)
+            if sheet is not None and sheet not in names:
+                raise FileFormatError(path, None, f"there is no sheet {sheet!r}, only {there}")
+            if sheet is None and len(names) > 1:
+                raise FileFormatError(path, None, f"it has the sheets {there}: choose with sheet=")
+            options = {"sheet_name": sheet or 0, "keep_default_na": False, "na_values": [""]}
+            # pandas renames duplicate and empty names: read the original ones
+            first = pd.read_excel(book, header=None, nrows=1, dtype=object, **options)
+            check_columns(path, 1, first.shape[1])
+            cells = first.to_numpy().ravel().tolist()
+            written = column_names(["" if pd.isna(cell) else cell for cell in cells], path, 1)
+            head = pd.read_excel(book, nrows=0, **options).columns
+            kinds = {key: str for key, name in zip(head, written) if name in as_text}
+            frame = pd.read_excel(book, dtype=kinds, **options)
+            written += [""] * (frame.shape[1] - len(written))  # rows may be longer than the first
+            frame = frame.set_axis(written, axis=1)
+    return Frame(frame, path, lambda row: row + 2)
+
+
 FORMATS = (
+    Format("excel", (".xlsx", ".xlsm"), frame=_read_excel),
     Format("parquet", (".parquet", ".pq"), frame=_read_parquet, writer=_parquet_writer),
     Format("jsonl", (".jsonl", ".ndjson"), frame=_read_json_lines, writer=_json_lines_writer),
     Format("json", (".json",), frame=_read_json),

@@ -222,7 +222,7 @@ def _learned(
         return "numbers", _vectors(cells, name, names), None
     if kind == "number" or _texts_are_numbers(cells):
         _refuse_some_percents(texts, cells, name)
-        comma = _comma(texts, comma)
+        comma = bool(has_comma(texts, comma))
         values = numbers_of(series, name, comma=comma)
         return "numbers", {name: values}, COMMA if comma else None
     if _most(cells, _is_date):
@@ -433,12 +433,6 @@ def _float_of(cell: Any) -> float | None:
         return math.inf if cell > 0 else -math.inf
 
 
-def _comma(texts: list[str], usual: bool) -> bool:
-    """Whether decimals are separated by a comma, by default as usual."""
-    shows = has_comma(texts)
-    return usual if shows is None else shows
-
-
 def _categories(cells: list[Any], name: str) -> list[Any]:
     for row, cell in enumerate(cells):
         if cell is not None and _kind(cell) not in ("number", "text"):
@@ -496,7 +490,7 @@ def _vectors(cells: list[Any], name: str, names: list[str]) -> dict[str, Any]:
 
 _LIKE: dict[str, Callable[[Any, str, str | None], Any]] = {
     "numbers": lambda series, name, written: numbers_of(
-        series, name, comma=_comma(_texts_in(series), written == COMMA)
+        series, name, comma=bool(has_comma(_texts_in(series), written == COMMA))
     ),
     "dates": _dates_like,
     "categories": _categories_like,

@@ -61,12 +61,9 @@ def label_columns(
 
 
 def tag_column(
-    series: Any,
-    name: str,
-    tag_sep: str | None,
-    label_names: Sequence[str] | None,
+    series: Any, name: str, tag_sep: str | None, label_names: Sequence[str] | None,
     soft: bool = False,
-) -> tuple[sp.csr_array, list[str], str | None]:
+) -> tuple[sp.csr_array, list[str], str | None]:  # fmt: skip
     """Y in CSR for a column of tags, the names of the tags, and their separator."""
     if label_names is not None and (twice := first_repeated(label_names)) is not None:
         raise ValueError(f"label_names must name each label once, got {twice!r} twice")

@@ -69,12 +69,12 @@ def is_number(text: str) -> bool:
     return number_of(text) is not None or number_of(text, comma=True) is not None
 
 
-def has_comma(texts: Iterable[str]) -> bool | None:
-    """Whether most of these have a decimal comma; None if that is unclear."""
+def has_comma(texts: Iterable[str], usual: bool | None = None) -> bool | None:
+    """Whether most of these have a decimal comma; as usual if that is unclear."""
     votes = 0
     for text in texts:
         votes += (number_of(text, comma=True) is not None) - (number_of(text) is not None)
-    return None if votes == 0 else votes > 0
+    return usual if votes == 0 else votes > 0
 
 
 _MONTH_NAMES = [

@@ -9,7 +9,6 @@ from itertools import pairwise
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from plurilabel._core.blocks import dense, row_blocks
@@ -189,8 +188,12 @@ def read_table(
         X, kinds, written, left_out = typed_frame(
             table.frame, used, texts, codes, wanted=features or (), **notation
         )
-        groups = _row_groups(table.frame, group)
-        times = _row_times(table.frame, time, **notation)
+        groups, times = None, None
+        if group is not None:
+            _check_complete(table.frame[group], "group", group)
+            groups = np.asarray(table.frame[group].astype(str), dtype=str)
+        if time is not None:
+            times = _row_times(table.frame, time, **notation)
     data = Dataset(
         X, Y, tuple(X.columns.tolist()), tuple(found), name=table.name if name is None else name,
         tag_sep=tag_sep, written=written, kinds=kinds, left_out=left_out, groups=groups,
@@ -211,11 +214,9 @@ def encoded(data: Dataset, words: Any = None) -> Dataset:
 
 
 def _check_labels_given(
-    labels: str | Sequence[str],
-    label_names: Sequence[str] | None,
-    tag_sep: str | None,
+    labels: str | Sequence[str], label_names: Sequence[str] | None, tag_sep: str | None,
     empty_labels: str | None,
-) -> None:
+) -> None:  # fmt: skip
     is_tags = isinstance(labels, str)
     if label_names is not None and not is_tags:
         raise ValueError("label_names is for one column of tags, but labels names label columns")
@@ -272,16 +273,7 @@ def _check_named(
             raise ValueError(f"drop must name no column that is to be used, got {column!r}")
 
 
-def _row_groups(frame: Any, column: str | None) -> NDArray[Any] | None:
-    if column is None:
-        return None
-    _check_complete(frame[column], "group", column)
-    return np.asarray(frame[column].astype(str), dtype=str)
-
-
-def _row_times(frame: Any, column: str | None, **reading: Any) -> Any:
-    if column is None:
-        return None
+def _row_times(frame: Any, column: str, **reading: Any) -> Any:
     times = typed_frame(frame, [column], wanted=[column], **reading).frame[column]
     if times.dtype.kind not in "fM":
         raise ValueError(f"time must name a column of dates or numbers, got {column!r}")

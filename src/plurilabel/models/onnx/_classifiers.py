@@ -190,14 +190,12 @@ def layers(graph: Graph, h: Value, network: Any, hidden: str, last: str) -> Valu
     return h
 
 
-def _network(graph: Graph, model: MLPClassifier, x: Value, method: str) -> Value:
-    del method  # only probabilities
+def _network(graph: Graph, model: MLPClassifier, x: Value, _method: str) -> Value:
     p = layers(graph, x, model, model.activation, model.out_activation_)
     return p if model.n_outputs_ > 1 else _both(graph, p)
 
 
-def _forest(graph: Graph, model: Any, x: Value, method: str) -> Value:
-    del method
+def _forest(graph: Graph, model: Any, x: Value, _method: str) -> Value:
     trees = [one.tree_ for one in getattr(model, "estimators_", [model])]
     return mean_of_leaves(graph, trees, [one.value[:, 0, :] for one in trees], x)
 

@@ -61,24 +61,13 @@ def as_row(numbers: Any) -> Any:
     return np.asarray(numbers, dtype=np.float64).reshape(1, -1)
 
 
-def _standard(_graph: Graph, step: StandardScaler, x: Value) -> Value:
-    x = x - as_row(step.mean_) if step.with_mean else x
-    return x / as_row(step.scale_) if step.with_std else x
+def _scaled(x: Value, center: Any, scale: Any) -> Value:
+    x = x if center is None else x - as_row(center)
+    return x if scale is None else x / as_row(scale)
 
 
-def _min_max(graph: Graph, step: MinMaxScaler, x: Value) -> Value:
-    x = x * as_row(step.scale_) + as_row(step.min_)
-    return graph("Clip", x, *map(float, step.feature_range)) if step.clip else x
-
-
-def _max_abs(graph: Graph, step: MaxAbsScaler, x: Value) -> Value:
-    x = x / as_row(step.scale_)
-    return graph("Clip", x, -1.0, 1.0) if getattr(step, "clip", False) else x
-
-
-def _robust(_graph: Graph, step: RobustScaler, x: Value) -> Value:
-    x = x - as_row(step.center_) if step.with_centering else x
-    return x / as_row(step.scale_) if step.with_scaling else x
+def _clipped(graph: Graph, step: Any, x: Value, low: float, high: float) -> Value:
+    return graph("Clip", x, float(low), float(high)) if getattr(step, "clip", False) else x
 
 
 def _imputed(graph: Graph, step: SimpleImputer, x: Value) -> Value:
@@ -276,13 +265,17 @@ STEPS: dict[type, Callable[[Graph, Any, Value], Value]] = {
     DateEncoder: _dates,
     FeatureUnion: _union,
     FunctionTransformer: _identity,
-    MaxAbsScaler: _max_abs,
-    MinMaxScaler: _min_max,
+    MaxAbsScaler: lambda graph, step, x: _clipped(graph, step, x / as_row(step.scale_), -1, 1),
+    MinMaxScaler: lambda graph, step, x: _clipped(
+        graph, step, x * as_row(step.scale_) + as_row(step.min_), *step.feature_range
+    ),
     Normalizer: lambda graph, step, x: unit_length(graph, step.norm, x),
     OneHotEncoder: _one_hot,
-    RobustScaler: _robust,
+    RobustScaler: lambda _, step, x: _scaled(x, step.center_, step.scale_),
     SimpleImputer: _imputed,
-    StandardScaler: _standard,
+    StandardScaler: lambda _, step, x: _scaled(
+        x, step.mean_ if step.with_mean else None, step.scale_
+    ),
     TableEncoder: _table,
     TfidfTransformer: weighted,
     TfidfVectorizer: _texts,
