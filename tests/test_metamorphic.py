@@ -63,6 +63,7 @@ DEPENDS_ON_ROW_ORDER = {
     "MIMLNN": "the first medoids are drawn by row number",
     "MIMLSVM": "the first medoids are drawn by row number",
     "window_size=40": "the last rows are kept",
+    "n_components=20": "rows to compare with are drawn by row number",
     "MLSAMPkNN": "rows are learned in their order",
     "NeighborSubspaceEnsemble": "rows are learned in their order",
     "StreamBinaryRelevance": "rows are learned in their order",

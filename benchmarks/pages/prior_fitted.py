@@ -1,6 +1,7 @@
 """PriorFittedClassifier beside the learners of AutoClassifier's portfolio, five folds of six sets.
 
     python -m benchmarks prior_fitted portfolio           # the single learners, all six sets
+    python -m benchmarks prior_fitted regressions         # KernelRegressions
     python -m benchmarks prior_fitted auto flags          # AutoClassifier, for average precision
     python -m benchmarks prior_fitted network             # PriorFittedClassifier
     python -m benchmarks prior_fitted                     # the table of what is there
@@ -27,13 +28,13 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import numpy as np
 
 from benchmarks import RESULTS
-from plurilabel import AutoClassifier, datasets
+from plurilabel import AutoClassifier, KernelRegressions, datasets
 from plurilabel.evaluation import Results, compare
 from plurilabel.wrappers.automatic._portfolio import candidates
 
 OUT = RESULTS / "prior-fitted.csv"
 DATA = ("flags", "emotions", "foodtruck", "image", "scene", "yeast")
-GROUPS = ("portfolio", "auto", "network")
+GROUPS = ("portfolio", "regressions", "auto", "network")
 MEASURES = (
     "average_precision", "ranking_loss", "one_error", "coverage", "hamming_loss",
     "subset_accuracy", "f1", "micro_f1", "macro_f1", "macro_auc", "micro_auc",
@@ -47,6 +48,8 @@ def learners_of(group: str, data: Any) -> dict[str, Any]:
     if group == "portfolio":
         seed = int(np.random.RandomState(0).randint(2**31 - 1))  # what AutoClassifier passes
         return {one.name: one.estimator for one in candidates(data.X, data.Y, "full", seed)}
+    if group == "regressions":
+        return {"kernel regressions": KernelRegressions(random_state=0)}
     if group == "auto":
         return {"AutoClassifier": AutoClassifier("average_precision", random_state=0)}
     from benchmarks.prior_fitted.learner._classifier import PriorFittedClassifier
@@ -60,8 +63,14 @@ def tell(done: int, total: int, cell: dict, _left: float | None) -> None:
 
 
 def write(folder: Path) -> None:
-    """Write the means over the folds of everything that is complete, and print the precision."""
-    rows, precision = [], {}
+    """Write the means over the folds of everything that is complete, and print the precision.
+
+    Rows of the file that were not measured now are kept.
+    """
+    rows: dict[Any, dict[str, str]] = {}
+    if OUT.exists():
+        with open(OUT, newline="") as stream:
+            rows = {(row["dataset"], row["learner"]): row for row in csv.DictReader(stream)}
     for name in DATA:
         for group in GROUPS:
             place = folder / group / name
@@ -75,17 +84,19 @@ def write(folder: Path) -> None:
                 figures = {m: f"{results.means(m)[0, j]:.4f}" for m in MEASURES}
                 times = {m: f"{results.means(m)[0, j]:.2f}" for m in SECONDS}
                 folds = " ".join(f"{value:.4f}" for value in found)
-                precision[learner, name] = found.mean()
-                rows.append({"dataset": name, "learner": learner, **figures, **times,
-                             "average_precision_by_fold": folds})  # fmt: skip
+                rows[name, learner] = {
+                    "dataset": name, "learner": learner, **figures, **times,
+                    "average_precision_by_fold": folds,
+                }  # fmt: skip
     if not rows:
         return
     with open(OUT, "w", newline="") as stream:
-        table = csv.DictWriter(stream, list(rows[0]), lineterminator="\n")
+        table = csv.DictWriter(stream, list(next(iter(rows.values()))), lineterminator="\n")
         table.writeheader()
-        table.writerows(rows)
-    names = dict.fromkeys(learner for learner, _ in precision)
-    lines = {one: [precision.get((one, name), np.nan) for name in DATA] for one in names}
+        table.writerows(rows.values())
+    value = {both: float(row["average_precision"]) for both, row in rows.items()}
+    names = dict.fromkeys(learner for _, learner in rows)
+    lines = {one: [value.get((name, one), np.nan) for name in DATA] for one in names}
     print(f"{'average precision':36}", *(f"{name:>9}" for name in DATA), "     mean")
     for one, line in sorted(lines.items(), key=lambda item: -np.mean(item[1])):
         print(f"{one:36}", *(f"{value:9.4f}" for value in (*line, np.mean(line))))

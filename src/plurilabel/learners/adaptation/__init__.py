@@ -4,10 +4,11 @@ from plurilabel._core.roster import EQUIVALENCE, PROBABILITIES, Learner, publish
 from plurilabel.learners.adaptation._cml import CML
 from plurilabel.learners.adaptation._decision_tree import MLDecisionTree
 from plurilabel.learners.adaptation._insdif import INSDIF
+from plurilabel.learners.adaptation._kernel_regressions import KernelRegressions
 from plurilabel.learners.adaptation._random_forest import MLRandomForest
 from plurilabel.learners.adaptation._ranksvm import RankSVM
 
-__all__ = ["CML", "INSDIF", "MLDecisionTree", "MLRandomForest", "RankSVM"]
+__all__ = ["CML", "INSDIF", "KernelRegressions", "MLDecisionTree", "MLRandomForest", "RankSVM"]
 
 _EXACTLY_0_OR_1 = {
     PROBABILITIES: "the check wants probabilities "
@@ -49,6 +50,13 @@ ROSTER = {
         {"INSDIF()": {}, "INSDIF(n_medoids=10)": {}},
         unweighted="medoids are drawn from the rows",
         exact=True,
+    ),
+    "KernelRegressions": Learner(
+        {
+            "KernelRegressions()": {},
+            "KernelRegressions(kernels=('linear', 'ranked_laplacian'), n_components=20)": {},
+        },
+        unweighted="an instance of weight 2 would be left out once, and a copy of it would stay",
     ),
     "CML": Learner({"CML()": _NOT_THE_CUT, "CML(label_sets='seen')": _NOT_THE_CUT}),
 }

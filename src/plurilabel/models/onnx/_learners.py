@@ -13,7 +13,12 @@ from sklearn.pipeline import Pipeline
 
 from plurilabel._core.base import CUTS
 from plurilabel._core.blocks import dense
-from plurilabel.learners.adaptation import MLDecisionTree, MLRandomForest, RankSVM
+from plurilabel.learners.adaptation import (
+    KernelRegressions,
+    MLDecisionTree,
+    MLRandomForest,
+    RankSVM,
+)
 from plurilabel.learners.boosting import MLGradientBoosting
 from plurilabel.learners.extreme import OneVsAllLinear
 from plurilabel.learners.lazy import BRkNN, DWMLkNN, MLkNN, MLkNNCV
@@ -32,6 +37,7 @@ from plurilabel.models.onnx._classifiers import (
     similarities,
 )
 from plurilabel.models.onnx._cuts import calibrated, cut, linear_cuts
+from plurilabel.models.onnx._kernels import kernel_regressions
 from plurilabel.models.onnx._neighbors import counted_neighbors
 from plurilabel.models.onnx._steps import as_row, transformed
 from plurilabel.models.onnx._to_onnx import Answer, Graph, Value, converter
@@ -286,6 +292,7 @@ LEARNERS: dict[type, Callable[[Graph, Any, Value], Answer]] = {
     DWMLkNN: counted_neighbors,
     EnsembleOfChains: _ensemble,
     ImputedLabels: lambda graph, wrapper, x: answer(graph, wrapper.estimator_, x),
+    KernelRegressions: kernel_regressions,
     LabelPowerset: _powerset,
     MLDecisionTree: _trees,
     MLGradientBoosting: _boosted,
