@@ -1,7 +1,11 @@
-"""Run what a page shows: ``python -m benchmarks NAME ...``; without a name, the list."""
+"""Run what a page shows: ``python -m benchmarks NAME ...``; without a name, the list.
+
+Date, commit and versions are written into results/states.csv, beside the files that a run writes.
+"""
 
 import os
 import runpy
+import subprocess
 import sys
 from pathlib import Path
 
@@ -19,6 +23,7 @@ def programs() -> dict[str, str]:
     """The commands, each with a description."""
     pages = {path.stem: first_line(path) for path in sorted(PAGES.glob("[a-z]*.py"))}
     return {
+        "all": "All programs below, one after the other: hours.",
         "speed": "Speed compared with other libraries: the benchmarks page.",
         "reproduce": "Repeat the published tables of the papers: the reproduction page.",
         **pages,
@@ -32,18 +37,30 @@ def main() -> None:
     if name not in names:
         lines = [f"  {name:28}{what}" for name, what in names.items()]
         sys.exit("\n".join(["usage: python -m benchmarks NAME ...", "", *lines]))
-    del sys.argv[1]
+    if name == "all":
+        failed = [each for each in names if each != "all" and _fails(each)]
+        sys.exit(f"failed: {', '.join(failed)}" if failed else None)
     if name == "speed":
         os.environ.update(ONE_THREAD)  # before numpy is loaded
-        from benchmarks.harness.program import main as measure_speed
+    from benchmarks.harness.state import stamped
 
-        measure_speed()
-    elif name == "reproduce":
-        from benchmarks.papers.program import main as reproduce
+    command = " ".join(sys.argv[1:])
+    del sys.argv[1]
+    with stamped(command):
+        if name == "speed":
+            from benchmarks.harness.program import main as measure_speed
 
-        reproduce(prog_name="python -m benchmarks reproduce")
-    else:
-        runpy.run_module(f"benchmarks.pages.{name}", run_name="__main__", alter_sys=True)
+            measure_speed()
+        elif name == "reproduce":
+            from benchmarks.papers.program import main as reproduce
+
+            reproduce(prog_name="python -m benchmarks reproduce")
+        else:
+            runpy.run_module(f"benchmarks.pages.{name}", run_name="__main__", alter_sys=True)
+
+
+def _fails(name: str) -> bool:
+    return subprocess.run([sys.executable, "-m", "benchmarks", name], check=False).returncode != 0
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """The benchmark program's own arithmetic, its page, and that every group can be imported."""
 
+import csv
 import importlib
 import json
 import os
@@ -360,3 +361,19 @@ def test_ratios_take_the_least_time_of_both():
 
     ours, theirs = iter([9.0, 2.0, 4.0]), iter([9.0, 8.0, 1.0])
     assert guard.measured((lambda: next(ours), lambda: next(theirs)), turns=2) == 2.0
+
+
+def test_date_commit_and_versions_are_kept_beside_each_file_that_was_written(tmp_path):
+    from benchmarks.harness.state import stamped
+
+    (tmp_path / "old.csv").write_text("x")
+    for command in ("one", "two"):
+        with pytest.raises(KeyError), stamped(command, tmp_path):
+            (tmp_path / f"{command}.csv").write_text("x")
+            raise KeyError  # what was written until then counts
+    with stamped("nothing", tmp_path):
+        pass
+    rows = list(csv.DictReader((tmp_path / "states.csv").read_text().splitlines()))
+    commands = {row["file"]: row["command"] for row in rows}
+    assert commands == {f"{n}.csv": f"python -m benchmarks {n}" for n in ("one", "two")}
+    assert all(row["date"] and f"numpy {np.__version__}" in row["versions"] for row in rows)

@@ -8,7 +8,6 @@ import importlib
 import json
 import os
 import platform
-import subprocess
 import sys
 import time
 import traceback
@@ -20,7 +19,8 @@ from typing import Any
 
 from benchmarks import RESULTS
 from benchmarks.harness.page import write_page
-from benchmarks.harness.peers import ROOT, versions_of_peers
+from benchmarks.harness.peers import versions_of_peers
+from benchmarks.harness.state import commit
 from plurilabel._core.records import write_atomic
 
 GROUPS = (
@@ -91,17 +91,6 @@ def _stored(results: Path, options: argparse.Namespace) -> dict[str, Any] | None
 
 def _new(quick: bool) -> dict[str, Any]:
     return {"format": FORMAT, "quick": quick, **surroundings(), "groups": {}}
-
-
-def commit() -> str:
-    """The state of the code that is measured, with a plus where files differ from it."""
-    try:
-        here = subprocess.run(
-            ["git", "describe", "--always", "--dirty=+"], cwd=ROOT, capture_output=True, text=True
-        )
-    except OSError:
-        return ""
-    return here.stdout.strip()
 
 
 def surroundings() -> dict[str, Any]:

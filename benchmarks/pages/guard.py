@@ -21,8 +21,6 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -46,8 +44,17 @@ import plurilabel
 from benchmarks import RESULTS
 from benchmarks.harness.data import generated, scored
 from benchmarks.harness.measure import cpu_seconds
+from benchmarks.harness.state import state
 from benchmarks.speed.metrics import one_by_one
-from plurilabel import BinaryRelevance, MLGradientBoosting, MLkNN, OneVsAllLinear, io, metrics
+from plurilabel import (
+    BinaryRelevance,
+    ClassifierChain,
+    MLGradientBoosting,
+    MLkNN,
+    OneVsAllLinear,
+    io,
+    metrics,
+)
 from plurilabel.neighbors import ExactIndex
 from plurilabel.streams import WindowMLkNN
 
@@ -96,6 +103,7 @@ def pairs(folder: Path) -> Iterator[tuple[str, str, Pair]]:
                 lambda X=X, Y=Y: MLkNN(10).fit(X, Y), peer
             )  # fmt: skip
 
+    yield from single_rows()
     X, Y = generated(1_500, 50, 10)
     base = LogisticRegression()
     ours, theirs = BinaryRelevance(base).fit(X, Y), OneVsRestClassifier(base).fit(X, Y)
@@ -131,6 +139,34 @@ def pairs(folder: Path) -> Iterator[tuple[str, str, Pair]]:
 
     yield from files(folder)
     yield "stream, ML-kNN in a window of 1,000", "the distances and a partial sort", stream()
+
+
+def single_rows() -> Iterator[tuple[str, str, Pair]]:
+    """Answers to 100 rows, one by one: what a call costs before its arithmetic."""
+    X, Y = generated(400, 20, 10)
+    base = LogisticRegression()
+    search = NearestNeighbors(n_neighbors=10, algorithm="brute").fit(X)
+    rest = OneVsRestClassifier(base).fit(X, Y)
+    for what, peer, learner, theirs in (
+        ("ML-kNN", "scikit-learn's search", MLkNN(10), search.kneighbors),
+        (
+            "binary relevance",
+            "OneVsRestClassifier",
+            BinaryRelevance(base),
+            rest.predict_proba,
+        ),
+        ("chain", "OneVsRestClassifier", ClassifierChain(base), rest.predict_proba),
+    ):
+        learner.fit(X, Y)
+
+        def one_by_one(answer: Any) -> None:
+            for i in range(100):
+                answer(X[i : i + 1])
+
+        yield f"{what}, one row, 400 x 20", peer, (
+            lambda learner=learner: one_by_one(learner.predict_proba),
+            lambda theirs=theirs: one_by_one(theirs),
+        )  # fmt: skip
 
 
 def texts() -> tuple[Any, Any]:
@@ -244,14 +280,7 @@ def main(arguments: list[str] | None = None) -> int:
             shown = "" if old is None else f"{old:7.2f}"
             print(f"{what:44} {ratio:7.2f} {shown:7} {word:7} beside {peer}", flush=True)
     if keep:
-        packages = ("numpy", "scipy", "scikit-learn")
-        kept = {
-            "date": datetime.now(UTC).date().isoformat(),
-            "python": platform.python_version(),
-            "processor": platform.machine(),
-            "versions": {name: version(name) for name in packages},
-            "ratios": ratios,
-        }
+        kept = {**state(), "processor": platform.machine(), "ratios": ratios}
         with HISTORY.open("a", encoding="utf-8") as stream:
             stream.write(json.dumps(kept) + "\n")
     if failed:

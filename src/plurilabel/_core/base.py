@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from functools import wraps
+from functools import cache, wraps
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -42,6 +42,7 @@ from sklearn.utils.validation import (
 from plurilabel._core.blocks import (
     canonical,
     dense,
+    huge_numbers,
     naming_text,
     on_host,
     refuse_dates,
@@ -93,12 +94,32 @@ def validate_features(estimator: Any, X: Any, *, reset: bool, **form: Any) -> An
     # By default X is float64 or float32, dense or CSR. Arrays of torch, JAX or CuPy become numpy
     # arrays. Masked values and dates are refused. Duplicate entries of a sparse matrix are summed,
     # in a copy, and its indices have 32 bits if these suffice.
+    form = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], **form}
+    if _is_valid(estimator, X, form, reset=reset):
+        if reset:
+            estimator.n_features_in_ = X.shape[1]
+        return X
     X = on_host(X)
     refuse_masked(X, "X")
     refuse_dates(X, "X")
-    form = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], **form}
     with naming_text(X):
         return short_indices(validate_data(estimator, canonical(X), reset=reset, **form))
+
+
+def _is_valid(estimator: Any, X: Any, form: dict[str, Any], *, reset: bool) -> bool:
+    """Whether ``validate_data`` would return X as it is, which takes it longer to find out."""
+    if type(X) is not np.ndarray or X.ndim != 2 or not X.size:
+        return False
+    if form.keys() - {"accept_sparse", "dtype", "order", "ensure_all_finite"}:
+        return False
+    d = X.shape[1] if reset else getattr(estimator, "n_features_in_", None)
+    if hasattr(estimator, "feature_names_in_") or d != X.shape[1]:
+        return False
+    kinds = form["dtype"] if isinstance(form["dtype"], list) else [form["dtype"]]
+    if X.dtype not in kinds or not (X.flags.c_contiguous or "order" not in form):
+        return False
+    with huge_numbers():
+        return bool(np.isfinite(X.sum()))
 
 
 class AllOrNothing:
@@ -117,6 +138,11 @@ class AllOrNothing:
         for name in ("fit", "partial_fit", "learn_one", "forget", "refit"):
             if callable(method := vars(cls).get(name)):
                 setattr(cls, name, _undone_on_error(method))
+
+    @classmethod
+    @cache
+    def _get_param_names(cls) -> list[str]:
+        return super()._get_param_names()  # type: ignore[misc]  # which inspects the signature
 
 
 def _undone_on_error(method: Callable[..., Any]) -> Callable[..., Any]:
@@ -336,7 +362,8 @@ class MultiLabelClassifier(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
         return self
 
     def _validate_predict(self, X: Any) -> Any:
-        check_is_fitted(self)
+        if "n_labels_" not in vars(self):  # which takes longer to find out
+            check_is_fitted(self)
         return self._validate_X(X, reset=False)
 
     def _validate_more(self, X: Any, y: Any) -> tuple[Any, LabelMatrix]:

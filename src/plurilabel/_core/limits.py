@@ -72,13 +72,13 @@ def one_blas_thread() -> Iterator[int]:
     # last to leave cannot lift it: threadpoolctl 3.8 ignores all threads but the one that set it.)
     global _outside
     with _lock:
-        limit = None
-        if _outside is None:
+        limit, outside = None, _outside
+        if outside is None:
             pools = _pools()
-            usual = max((pool["num_threads"] for pool in pools.info()), default=1)
-            limit = pools.limit(limits=1, user_api="blas").__enter__()
-            _outside = usual
-        outside = _outside
+            outside = max((pool.num_threads for pool in pools.lib_controllers), default=1)
+            if outside > 1:
+                limit = pools.limit(limits=1, user_api="blas").__enter__()
+                _outside = outside
     try:
         yield outside
     finally:

@@ -34,6 +34,8 @@ Bools: TypeAlias = NDArray[np.bool_]
 Candidates: TypeAlias = tuple[NDArray[np.int64], Floats, Floats]
 Pairs: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int64]]
 
+FEW = 1 << 15  # differences up to which all pairs cost less than candidates and their proof
+
 
 @contextmanager
 def threads(n_jobs: int | None) -> Iterator[Run]:
@@ -91,6 +93,8 @@ class CertifiedEngine(Engine):
 
     def neighbors(self, Q: Points | None, k: int, run: Run) -> Neighbors:
         X, formula = self.X, self.formula
+        if Q is not None and Q.shape[0] * X.shape[0] * X.shape[1] <= FEW:
+            return AllPairs(formula, X, formula.table).neighbors(Q, k, run)
         points = X if Q is None else Q
         others = X.shape[0] - (Q is None)
         # a few to spare, so that few rows are uncertain; texts tie more often

@@ -220,6 +220,7 @@ class ExactIndex(AllOrNothing, BaseEstimator):
     def _engine(self) -> Engine:
         """The engine, built by ``fit`` or by the first search after loading."""
         if "_built" not in self.__dict__:
+            check_is_fitted(self)
             with _ONE_BUILDS:  # ``kneighbors`` may be called from several threads
                 if "_built" not in self.__dict__:
                     self._built = self._new_engine(self.points_)
@@ -241,7 +242,6 @@ class ExactIndex(AllOrNothing, BaseEstimator):
     @property
     def device_(self) -> str:
         """Where the search runs, the first if there are several."""
-        check_is_fitted(self)
         return str(getattr(self._engine, "where", ["cpu"])[0])
 
     def _on_a_gpu(self, X: Any, *, reset: bool) -> Any:
@@ -343,9 +343,8 @@ class ExactIndex(AllOrNothing, BaseEstimator):
             Ascending; only with ``return_distance``.
         indices : ndarray of int64, shape (m, n_neighbors)
         """
-        check_is_fitted(self)
-        k = how_many(n_neighbors, self.n_samples_fit_, own=X is None)
         on_device = getattr(self._engine, "on_device", None)
+        k = how_many(n_neighbors, self.n_samples_fit_, own=X is None)
         if as_tensors and on_device is None:
             raise ValueError("as_tensors needs a search on a GPU, but device_ is 'cpu'")
         if on_device is not None:

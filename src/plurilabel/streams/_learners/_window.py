@@ -303,23 +303,24 @@ class NeighborWindow(Window):
     def _revise(self, slot: int, distances: Floats, slots: Slots) -> Slots:
         """Replace the row of a slot in all lists; return those whose first k change."""
         n, most = self.n, self.near.shape[1]
+        places = np.flatnonzero(self.neighbors[:n].ravel() == slot)
+        self.near.reshape(-1)[places], self.neighbors.reshape(-1)[places] = np.inf, -1
+        if n - 2 >= most:  # else lists have all other rows, and take any new one
+            near_enough = distances < self.ends.take(slots)
+            distances, slots = distances[near_enough], slots[near_enough]
         new = np.full(n, np.inf)
         new[slots] = distances
-        if n - 2 >= most:  # else lists have all other rows, and take any new one
-            new[new >= self.ends[:n]] = np.inf
-        touched = new < np.inf
-        touched[np.flatnonzero(self.neighbors[:n].ravel() == slot) // most] = True
+        touched, changed = np.zeros((2, n), dtype=bool)
+        touched[slots] = touched[places // most] = True
+        changed[places[places % most < self.k] // most] = True
         touched[slot] = False
         rows = np.flatnonzero(touched)
-        # the new row comes last, as the newest of ties, and the sort is stable
+        # The new row comes last, as the newest of ties, and the sort is stable; at distance inf it
+        # is cut off.
         near = np.empty((len(rows), most + 1))
-        neighbors = np.empty((len(rows), most + 1), np.int32)
-        near[:, :most], neighbors[:, :most] = self.near[rows], self.neighbors[rows]
-        first = neighbors[:, : self.k].copy()
-        old = neighbors[:, :most] == slot
-        near[:, :most][old], neighbors[:, :most][old] = np.inf, -1
-        near[:, most] = new[rows]
-        neighbors[:, most] = np.where(near[:, most] < np.inf, slot, -1)
+        neighbors = np.full((len(rows), most + 1), slot, np.int32)
+        near[:, :most], near[:, most] = self.near.take(rows, axis=0), new.take(rows)
+        neighbors[:, :most] = self.neighbors.take(rows, axis=0)
         order = near.argsort(axis=1, kind="stable")[:, :most]
         order += (most + 1) * np.arange(len(rows))[:, None]
         near, neighbors = near.take(order), neighbors.take(order)
@@ -327,7 +328,7 @@ class NeighborWindow(Window):
         self.near[rows], self.neighbors[rows], self.lengths[rows] = near, neighbors, lengths
         last = near[np.arange(len(rows)), lengths - 1]
         self.ends[rows] = np.where(lengths > 0, last, -np.inf)
-        return rows[((first != neighbors[:, : self.k]) | (first == slot)).any(axis=1)]
+        return rows[changed.take(rows) | (neighbors[:, : self.k] == slot).any(axis=1)]
 
 
 def _without(slot: int, distances: Floats, slots: Slots) -> tuple[Floats, Slots]:
