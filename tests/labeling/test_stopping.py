@@ -80,6 +80,20 @@ def test_labels_without_an_answer_may_all_be_positive():
     holes = recall_bound(Y, audit, 300)
     without = recall_bound(Y[~np.isnan(Y[:, 0])], audit[~np.isnan(Y[:, 0])], 280)
     assert holes.at_most == without.at_most + 20
+    audit[:] = True  # those before the unknown rows do not count
+    assert recall_bound(Y, audit, 300).at_most == holes.at_most
+
+
+def test_labels_added_later_have_audits_of_their_own():
+    rng = np.random.default_rng(0)
+    y = rng.random((200, 2)) < 0.2
+    each = recall_bound(y, np.ones(200), 400, since=[0, 90])
+    audit = np.arange(200) >= 90
+    late = recall_bound(y[:, 1:], audit, 400)
+    assert each.at_most.tolist() == [
+        *recall_bound(y[:, :1], np.ones(200), 400).at_most, *late.at_most
+    ]  # fmt: skip
+    assert each.found[1] == late.found == y[:, 1].sum()
 
 
 def test_one_row_and_none():
@@ -133,6 +147,7 @@ def test_bounds_with_a_model_hold():
         ({"n_rows": 0}, "n_rows must be an integer of at least 1, got 0"),
         ({"target": 1.0}, "target must lie strictly between 0 and 1, got 1.0"),
         ({"confidence": 95}, "confidence must lie strictly between 0 and 1, got 95"),
+        ({"since": [0, 1]}, "since must be from 0 to the 1 answered rows, got"),
         ({"since": 2}, "since must be from 0 to the 1 answered rows, got 2"),
         ({"predicted": [1]}, r"predicted must have the shape \(1, 1\) of Y, got \(1,\)"),
     ],

@@ -59,7 +59,7 @@ def recall_bound(
     n_rows: int,
     *,
     predicted: ArrayLike | None = None,
-    since: int = 0,
+    since: int | ArrayLike = 0,
     target: float = 0.9,
     confidence: float = 0.95,
 ) -> RecallBound:
@@ -73,7 +73,8 @@ def recall_bound(
     Y : array-like of shape (t, q)
         Labels of the answered rows in the order in which they were first shown, each row once.
         A skipped row counts as one without labels. NaN marks labels without an answer, such as
-        those added later: their rows may all be positive.
+        those added later: these rows may all be positive, and audits of the label count after the
+        last of them.
     audit : array-like of shape (t,)
         Whether a row was drawn uniformly at random from all rows without an answer at that time:
         the next one in a random permutation of the pool that nothing else depends on. When to
@@ -83,8 +84,9 @@ def recall_bound(
     predicted : array-like of shape (t, q), default=None
         Labels that one model, fixed after the answer number ``since``, predicts for the answered
         rows.
-    since : int, default=0
-        Audits from here on count. Rows answered before are found whatever the model predicts.
+    since : int or array-like of shape (q,), default=0
+        Audits from here on count: of a label that was added later, those since then. Rows answered
+        before are found whatever the model predicts.
     target : float, default=0.9
         Recall at which to stop. The bounds hold for any target, and are tightest near it.
     confidence : float, default=0.95
@@ -141,19 +143,22 @@ def recall_bound(
     for name, value in (("target", target), ("confidence", confidence)):
         if not 0 < value < 1:
             raise ValueError(f"{name} must lie strictly between 0 and 1, got {value!r}")
-    if not 0 <= since <= t:
+    first = np.asarray(since)
+    if first.shape not in ((), (q,)) or not np.isin(first, np.arange(t + 1)).all():
         raise ValueError(f"since must be from 0 to the {t} answered rows, got {since!r}")
-    drawn = drawn.astype(bool) & (np.arange(t) >= since)
+    drawn = drawn.astype(bool)
     guess = None if predicted is None else dense(predicted) == 1
     if guess is not None and guess.shape != (t, q):
         raise ValueError(f"predicted must have the shape {(t, q)} of Y, got {guess.shape}")
     levels = (1 - confidence) / np.array([1, max(q, 1)])
     counts = np.empty((q, 2, 2), dtype=np.int64)  # of each label and level: found, at most
-    for j, y in enumerate(answers.T):
+    for j, (y, start) in enumerate(zip(answers.T, np.broadcast_to(first, q).tolist())):
         known = ~np.isnan(y)
         of = None if guess is None else guess[known, j]
-        start = int(known[:since].sum())
         unknown = t - int(known.sum())
+        # audits before the last unknown row say nothing: those among them may be the positive ones
+        start = max(start, int(np.flatnonzero(~known).max(initial=-1)) + 1)
+        start = int(known[:start].sum())
         counts[j] = _counts(y[known], drawn[known], n_rows - unknown, levels, target, of, start)
         counts[j, :, 1] += unknown
     found, most = counts[:, :, 0].T, counts[:, :, 1].T  # (2, q)
@@ -168,6 +173,7 @@ def _counts(
     y: Floats, audit: Any, n_rows: int, levels: Floats, target: float, guess: Any, since: int
 ) -> list[list[int]]:
     """Rows of a label that are found, and at most how many there are, at each level."""
+    audit[:since] = False
     if guess is None:
         bounds = _most(y, audit, n_rows, levels, (target, (1 + target) / 2))
         return [[int(y.sum()), U] for U in bounds]

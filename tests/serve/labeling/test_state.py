@@ -1,8 +1,11 @@
 """The replay of what people said."""
 
+import numpy as np
 import pytest
 
+from plurilabel.labeling import recall_bound
 from plurilabel.serve import BadInput
+from plurilabel.serve.labeling._figures import shown_rows
 from plurilabel.serve.labeling._state import Event, State
 
 
@@ -142,3 +145,37 @@ def test_a_skipped_row_with_an_answer_is_not_counted(told):
     told.say("answer", rows=[1], labels=[])
     told.say("skip", person="bob", rows=[1, 2])
     assert told.now.skipped() == [2]
+
+
+def test_bounds_hold_while_rows_of_a_label_are_asked_again():
+    """Audits whose rows are asked again are the positive ones: the others prove nothing."""
+    told = Told(400)  # every other row is at the sea, all of these at a bay
+    told.say("label", name="sea")
+    for row in range(300):
+        told.say("answer", rows=[row], labels=["sea"][row % 2 :], audit=row)
+    told.say("split", label="sea", into=["bay", "gulf"])
+    shown = shown_rows(told.now)
+    assert recall_bound(**shown).at_most.tolist() == [250, 250]
+    rest = np.isfinite(shown["Y"][:, 0])  # as if the pool had no other rows
+    assert recall_bound(shown["Y"][rest], np.ones(150), 250).at_most[0] + 150 < 200
+    for row in range(0, 300, 2):
+        told.say("answer", rows=[row], labels=["bay"])
+    bay, gulf = recall_bound(**shown_rows(told.now)).at_most
+    assert 200 <= bay < 230 and gulf < 30
+
+
+def test_audits_from_before_a_label_do_not_count_for_it():
+    told = Told(200)
+    told.say("label", name="sea")
+    for row in range(80):
+        told.say("answer", rows=[row], labels=[], audit=row)
+    told.say("label", name="late")  # on every other row
+    for row in range(1, 80, 2):
+        told.say("answer", rows=[row], labels=[])
+    assert shown_rows(told.now)["since"].tolist() == [0, 80]
+    assert recall_bound(**shown_rows(told.now)).at_most[1] == 160
+    for row in range(0, 80, 2):
+        told.say("answer", rows=[row], labels=["late"])
+    for row in range(80, 140):
+        told.say("answer", rows=[row], labels=["late"][row % 2 :], audit=row)
+    assert 100 <= recall_bound(**shown_rows(told.now)).at_most[1] < 130

@@ -88,7 +88,7 @@ def drift(state: State, trained: Trained | None) -> dict[str, Any] | None:
     return {"rows": len(rows), "since": since, "before": before}
 
 
-def stopping(bound: labeling.RecallBound, names: list[str], skipped: int) -> dict[str, Any]:
+def stopping(bound: labeling.RecallBound, names: list[str]) -> dict[str, Any]:
     """Bounds of the recall of each label, and whether one may stop."""
     columns = [bound.found, bound.at_most, bound.recall, bound.jointly]
     labels = zip(names, *(column.tolist() for column in columns))
@@ -96,12 +96,12 @@ def stopping(bound: labeling.RecallBound, names: list[str], skipped: int) -> dic
     return {
         "labels": [dict(zip(keys, one)) for one in labels], "overall": bound.overall,
         "audits": bound.n_audits, "confidence": bound.confidence, "target": bound.target,
-        "may_stop": bound.may_stop, "skipped": skipped,
+        "may_stop": bound.may_stop,
     }  # fmt: skip
 
 
-def shown_labels(state: State) -> tuple[list[str], Any, list[bool]]:
-    """Labels Y of the rows that people have seen, in order, and whether they were random."""
+def shown_rows(state: State) -> dict[str, Any]:
+    """What :func:`plurilabel.labeling.recall_bound` takes: the rows that people have seen."""
     ids, rows = list(state.names), list(state.shown)
     Y = np.zeros((len(rows), len(ids)))  # skipped rows count as rows without labels
     for i, row in enumerate(rows):
@@ -110,4 +110,9 @@ def shown_labels(state: State) -> tuple[list[str], Any, list[bool]]:
         last = max((a.event for a in state.answers.get(row, {}).values()), default=told)
         late = [row in state.again or last < state.born[id] for id in ids]
         Y[i] = np.where(late, np.nan, [id in labels for id in ids])
-    return list(state.names.values()), Y, list(state.shown.values())
+    since = np.array([state.since[id] for id in ids], dtype=int)
+    # which rows are asked again depends on their labels: until then, audits tell nothing
+    waiting = [np.isnan(y[start:]).any() for y, start in zip(Y.T, since)]
+    since = np.where(waiting, len(rows), since)
+    audit = list(state.shown.values())
+    return {"Y": Y, "audit": audit, "n_rows": state.n_rows, "since": since}

@@ -326,11 +326,10 @@ class LabelProject(ModeledRows):
             state, found, n = self.state, self.live.held_out(), self.n_answered
             given = [a.seconds for one in state.answers.values() for a in one.values()]
             progress: dict[str, Any] = {"version": self.version, "answered": n}
-            shown = figures.shown_labels(state)
+            shown, names = figures.shown_rows(state), list(state.names.values())
         progress |= {"rows": state.n_rows, "stop": None}
-        if shown[1].size:
-            bound = labeling.recall_bound(*shown[1:], state.n_rows)
-            progress["stop"] = figures.stopping(bound, shown[0], len(state.skipped()))
+        if shown["Y"].size:
+            progress["stop"] = figures.stopping(labeling.recall_bound(**shown), names)
         seconds = [one for one in given if one is not None]
         progress["seconds"] = pace = float(np.median(seconds)) if seconds else None
         if (curve := self.learning_curve(found)) is not None:

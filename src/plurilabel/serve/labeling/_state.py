@@ -67,6 +67,7 @@ class State:
     names: dict[int, str] = field(default_factory=dict)  # by id, in order
     about: dict[int, str] = field(default_factory=dict)  # descriptions, by id
     born: dict[int, int] = field(default_factory=dict)  # event since which answers tell of a label
+    since: dict[int, int] = field(default_factory=dict)  # number of rows shown before that
     answers: dict[int, dict[str, Answer]] = field(default_factory=dict)  # by row and person
     again: dict[int, None] = field(default_factory=dict)  # rows of a label that was split
     shown: dict[int, bool] = field(default_factory=dict)  # answered or skipped: drawn at random?
@@ -152,10 +153,11 @@ class State:
         name, about = self._new_name(name), _text(description, "description")
         if len(self.names) >= MOST_LABELS:
             raise BadInput(f"there may be at most {MOST_LABELS:,} labels")
-        self._made(name, about, event.id if self.answers else 0)
+        self._made(name, about, event.id if self.answers else 0, len(self.shown))
 
-    def _made(self, name: str, about: str, born: int) -> None:
-        self.names[self._next], self.about[self._next], self.born[self._next] = name, about, born
+    def _made(self, name: str, about: str, born: int, since: int) -> None:
+        id = self._next
+        self.names[id], self.about[id], self.born[id], self.since[id] = name, about, born, since
         self._next += 1
 
     def _new_name(self, name: Any, but: Sequence[int] = ()) -> str:
@@ -187,6 +189,7 @@ class State:
         self.names[kept] = name
         self.about[kept] = " ".join(filter(None, (self.about.get(id, "") for id in ids)))
         self.born[kept] = max(self.born[id] for id in ids)
+        self.since[kept] = max(self.since[id] for id in ids)
         self._map(lambda labels: labels - gone | {kept} if labels & gone else labels)
         self._forget(gone)
 
@@ -199,11 +202,11 @@ class State:
         for row, answers in self.answers.items():
             if any(id in answer.labels for answer in answers.values()):
                 self.again[row] = None  # which of the parts it has must be asked
-        born = self.born[id]
+        born, since = self.born[id], self.since[id]
         self._map(lambda labels: labels - {id})
         self._forget({id})
         for name in names:
-            self._made(name, "", born)
+            self._made(name, "", born, since)
 
     def _remove(self, _: Event, label: Any = None) -> None:
         id = self.id_of(label)
@@ -217,7 +220,7 @@ class State:
 
     def _forget(self, ids: set[int]) -> None:
         for id in ids:
-            for table in (self.names, self.about, self.born, self.used):
+            for table in (self.names, self.about, self.born, self.since, self.used):
                 table.pop(id, None)
 
     def _answer(

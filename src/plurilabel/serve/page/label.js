@@ -399,13 +399,13 @@ async function showLabels() {
 
 async function showProgress() {
   put(byId("curve"), h("p", { class: "quiet" }, "Computing the learning curve…"));
-  const found = await call("progress"), { curve, stop } = found;
+  const found = await call("progress"), { curve, stop } = found, { skipped, again } = state.card;
   put(byId("curve"), curve ? [curveText(curve, found.seconds), drawnCurve(curve)] : h("p", { class: "quiet" }, "The learning curve appears after 20 answers, some of them with labels."));
   const sure = stop ? Math.round(100 * stop.confidence) : 95;
   put(byId("stop"), stop ? [h("h3", {}, "When to stop"),
     h("p", { class: "big" }, stop.may_stop ? `You may stop: of the rows with each label, at least ${percent(stop.target)} are found, with ${sure}% confidence for all labels together.` : `At least ${percent(stop.overall)} of the labels of all rows are found, with ${sure}% confidence.${stop.audits ? "" : " No rows have been drawn at random yet."}`),
-    h("p", { class: "quiet" }, `One row in five is drawn at random; the bounds follow from ${counted(stop.audits, "such row")}. They hold whenever you look.${stop.skipped ? ` ${counted(stop.skipped, "skipped row")} ${stop.skipped === 1 ? "counts" : "count"} as rows without labels.` : ""}`),
-    scrollTable("Labels found", ["Label", "Found", "There are at most", "Found at least"], [...stop.labels].sort((a, b) => a.recall - b.recall).map((one) => h("tr", {}, h("th", { scope: "row", class: "label-name" }, one.label), h("td", {}, one.found), h("td", {}, one.at_most), h("td", {}, percent(one.recall)))))] : null);
+    h("p", { class: "quiet" }, `One row in five is drawn at random; the bounds follow from ${counted(stop.audits, "such row")}. They hold whenever you look.${skipped ? ` ${counted(skipped, "skipped row")} ${skipped === 1 ? "counts as a row" : "count as rows"} without labels.` : ""}${again ? ` ${counted(again, "row")} of a label that was split must be answered again before the bounds of its parts are of use.` : ""}`),
+    scrollTable("Labels found", ["Label", "Found", "There are at most", "Found at least"], [...stop.labels].sort((a, b) => a.recall - b.recall).map((one) => h("tr", {}, h("th", { scope: "row", class: "label-name" }, one.label), h("td", {}, one.found.toLocaleString("en")), h("td", {}, one.at_most.toLocaleString("en")), h("td", {}, percent(one.recall)))))] : null);
   const people = Object.entries(state.card.people);
   put(byId("people"), h("h3", {}, "People"), people.length ? scrollTable("People", ["Name", "Answers"], people.map(([name, n]) => h("tr", {}, h("th", { scope: "row" }, name || "somebody"), h("td", {}, n.toLocaleString("en"))))) : h("p", { class: "quiet" }, "Nobody has answered yet."),
     state.card.conflicts ? h("p", {}, h("a", { href: "#review", onclick: () => { byId("filters").which.value = "conflicts"; } }, counted(state.card.conflicts, "conflict"))) : null);
