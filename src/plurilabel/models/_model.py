@@ -431,7 +431,7 @@ class Model:
             if isinstance(part, Pipeline):
                 part = part[0]
             else:
-                part = getattr(part, "encoder_", None) or inside(part)
+                part = inside(part) or getattr(part, "encoder_", None)
         return part
 
     @property

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy.special import expit, log_expit, logit, softmax
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from plurilabel._core.base import (
@@ -158,6 +159,16 @@ class LabelDescriptions(ProbabilisticClassifier, OutOfFoldWrapper):
                              "the labels if y is None")  # fmt: skip
         self.weights_ = np.full(len(names), ZERO_SHOT)
         return self
+
+    def of_columns(self, encoder: Any, texts: Sequence[str], names: Sequence[str]) -> Self:
+        """A copy, not fitted, whose classifier gets the rows of a table from an encoder."""
+        self.label_names_ = np.asarray(names, dtype=object)
+        same = clone(self).set_params(descriptions=self._described())
+        if encoder is not None and self.estimator is not None:
+            same.set_params(estimator=make_pipeline(encoder, self.estimator))
+        if len(texts) == 1:
+            same.set_params(text=texts[0])
+        return same
 
     def _learn(self, X: Any, Y: LabelMatrix, held_out: HeldOut) -> None:
         self.slope_, self.intercept_, self.n_texts_ = 1.0, 0.0, Y.shape[0]
