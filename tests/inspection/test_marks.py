@@ -117,7 +117,8 @@ def test_words_of_empty_and_long_texts(text):
 def test_text_is_found_in_a_model_and_below_wrappers():
     frame = pd.DataFrame({"note": TEXTS, "n": range(12)})
     model = train(frame, Y, text="note", learner="OneVsAllLinear", holdout=0)
-    why, empty = model.explain(pd.DataFrame({"note": [NEW, ""], "n": [3, 3]}))
+    with pytest.warns(UserWarning, match="has no known word"):
+        why, empty = model.explain(pd.DataFrame({"note": [NEW, ""], "n": [3, 3]}))
     assert why.text == NEW and "goal[+" in str(why.marked("sports"))
     assert not empty.marked("sports").marks
     plain = make_pipeline(word_features(), OneVsAllLinear())
