@@ -4,11 +4,14 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
 from plurilabel import (
     AutoClassifier,
+    BinaryRelevance,
     CalibratedClassifier,
+    FunctionEncoder,
     OneVsAllLinear,
     TableEncoder,
     ThresholdClassifier,
@@ -61,14 +64,63 @@ def test_marks_add_up(kind, table):
         marked = why.marked(label)
         total = marked.base + marked.rest + sum(adds for *_, adds in marked.marks)
         assert total == pytest.approx(why.total[j], abs=1e-9)
-        assert (marked.rest != 0) == (kind == "vectors")
+        assert marked.rest == 0
+
+
+def test_words_are_left_out_where_texts_become_vectors():
+    """Scores without a word, one at a time; columns and rows stay apart."""
+    names = "wind", "goal", "vote", "😢"
+    encoder = FunctionEncoder(
+        lambda texts: [[t.lower().count(w) + 0.1 for w in names] for t in texts]
+    )
+    model = make_pipeline(encoder, BinaryRelevance(LogisticRegression())).fit(TEXTS, Y)
+    (why,) = explain(model, [NEW + " 😢"])
+
+    def odds(text):
+        p = model.predict_proba([text])[0]
+        return np.log(p / (1 - p))
+
+    words = {"vote": "Vote", "for": "for", "wind": "wind", "late": None, "😢": "😢"}
+    for word, said in words.items():
+        text = f"{NEW} 😢"
+        other = (
+            text.replace("LATE", "").replace("late", "")
+            if said is None
+            else text.replace(said, "")
+        )
+        adds = [why[label].get(word, 0.0) for label in Y.columns]
+        np.testing.assert_allclose(adds, odds(text) - odds(other), atol=1e-6)
+    np.testing.assert_allclose(why.total, odds(text), atol=1e-6)
+    assert "without" not in why.part_names and why.marked("sports").rest == 0
+    table = pd.DataFrame({"note": TEXTS, "n": range(12), "title": TEXTS[::-1]})
+    tagger = train(
+        table, Y, text=["note", "title"], words=encoder, learner="OneVsAllLinear", holdout=0
+    )
+    new = pd.DataFrame({"note": ["rain", "vote"], "n": [3, 4], "title": ["goal", "wind, vote"]})
+    apart = tagger.explain(new)
+    assert set(apart[1].part_names) <= {"note: vote", "title: wind", "title: vote", "title: ,"}
+    before = np.asarray(tagger.decision_function(new[1:]))[0]
+    after = np.asarray(tagger.decision_function(new[1:].assign(title="wind, ")))[0]
+    at = apart[1].part_names.index("title: vote")
+    np.testing.assert_allclose(apart[1].parts[at], before - after, atol=1e-6)
+    assert "change of the score when" in str(apart[1])
+
+
+@pytest.mark.parametrize("text", ["", " ", "x" * 1_000_000, "a b " * 250_000, "\ud800 ?!"])
+def test_words_of_empty_and_long_texts(text):
+    encoder = FunctionEncoder(lambda texts: [[len(one) % 7 + 1, 2.0] for one in texts])
+    model = make_pipeline(encoder, BinaryRelevance(LogisticRegression())).fit(TEXTS, Y)
+    (why,) = explain(model, [text])
+    assert len(why.part_names) <= 200 and np.isfinite(why.parts).all()
 
 
 def test_text_is_found_in_a_model_and_below_wrappers():
     frame = pd.DataFrame({"note": TEXTS, "n": range(12)})
     model = train(frame, Y, text="note", learner="OneVsAllLinear", holdout=0)
-    (why,) = model.explain(pd.DataFrame({"note": [NEW], "n": [3]}))
+    with pytest.warns(UserWarning, match="has no known word"):
+        why, empty = model.explain(pd.DataFrame({"note": [NEW, ""], "n": [3, 3]}))
     assert why.text == NEW and "goal[+" in str(why.marked("sports"))
+    assert not empty.marked("sports").marks
     plain = make_pipeline(word_features(), OneVsAllLinear())
     for wrapper in (ThresholdClassifier(plain, "scut", cv=2), CalibratedClassifier(plain, cv=2)):
         (why,) = wrapper.fit(TEXTS, Y).explain([NEW])

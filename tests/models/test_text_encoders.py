@@ -3,10 +3,13 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
+from sklearn.pipeline import make_pipeline
 
-from plurilabel import FunctionEncoder, MLkNN, StaticEncoder
+from plurilabel import FunctionEncoder, LabelDescriptions, MLkNN, OneVsAllLinear, StaticEncoder
 from plurilabel.io import word_features
-from plurilabel.models import ModelFileError, load_model, save_model, train
+from plurilabel.models import Model, ModelFileError, load_model, save_model, train
+from plurilabel.models._layers import layers
 
 pytest.importorskip("wordllama", reason="wordllama is not installed")
 pytest.importorskip("skops", reason="model files need skops")
@@ -63,11 +66,46 @@ def test_names_of_models_that_are_refused(tmp_path, model):
 
 
 def make_model(encoder):
-    from sklearn.pipeline import make_pipeline
-
-    from plurilabel.models import Model
-
     Y = np.array([[1, 0], [0, 1]] * 5)
     fitted = make_pipeline(StaticEncoder(), MLkNN(2)).fit(["a", "b"] * 5, Y)
     fitted.steps[0] = ("staticencoder", encoder)
     return Model(fitted, ("x", "y"), ("text",))
+
+
+DESCRIBED = {"animals": "cats, dogs", "money": "finance, markets"}
+
+
+@pytest.mark.parametrize("descriptions", [None, DESCRIBED])
+def test_label_descriptions_see_the_texts_of_a_table(tmp_path, descriptions):
+    """Through the table as in Python, with words that no training text has."""
+    wrapper = LabelDescriptions(OneVsAllLinear(loss="logistic"), descriptions, cv=2)
+    model = train(ROWS, "tags", text="text", learner=wrapper, threshold="global", holdout=0)
+    (described,) = (p for p in layers(model.estimator) if isinstance(p, LabelDescriptions))
+    assert described.weights_.min() > 0
+    words = described.estimator_[0]
+    Y = pd.DataFrame({name: ROWS["tags"].eq(name).astype(int) for name in DESCRIBED})
+    inner = make_pipeline(clone(words), OneVsAllLinear(loss="logistic"))
+    names = list((descriptions or dict(zip(DESCRIBED, DESCRIBED))).values())
+    same = LabelDescriptions(inner, names, text="text", cv=2).fit(ROWS, Y)
+    new = pd.DataFrame({"text": ["dogs bark", "banks and finance"], "price": [9.0, 9.0]})
+    np.testing.assert_allclose(model.predict_proba(new), same.predict_proba(new), atol=1e-6)
+    save_model(model, tmp_path / "m.skops")
+    alone = train(ROWS[["text", "tags"]], "tags", text="text", learner=wrapper, holdout=0)
+    for found in (load_model(tmp_path / "m.skops"), model):
+        assert np.asarray(found.predict_proba(new)).argmax(axis=1).tolist() == [0, 1]
+    assert alone.read(new[["text"]]).unknown is None  # similarity needs no known word
+
+
+def test_a_model_without_labelled_rows_reads_files(tmp_path):
+    fitted = LabelDescriptions(descriptions=DESCRIBED).fit(ROWS["text"].tolist(), None)
+    save_model(Model.of(fitted), tmp_path / "m.skops")
+    model, file = load_model(tmp_path / "m.skops"), tmp_path / "new.csv"
+    new = pd.DataFrame({"text": ["dogs bark", "banks and finance", None]})
+    new.to_csv(file, index=False)
+    expected = model.predict(["dogs bark", "banks and finance", ""])
+    assert model.predict(str(file)) == model.predict(new) == expected
+    assert expected[:2] == [("animals",), ("money",)]
+    with pytest.raises(ValueError, match="one column of texts, got the columns 'text' and 'p"):
+        model.predict(ROWS[["text", "price"]])
+    (why, *_) = model.explain(new)
+    assert why.top("animals", 1)[0][0] == "dogs" and "dogs[+" in str(why.marked("animals"))

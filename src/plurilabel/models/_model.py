@@ -233,7 +233,7 @@ class Model:
         texts = self.texts_in(X)
         (words,) = texts.values() if len(texts) == 1 else [[None] * len(found)]
         return Explanations(
-            replace(one, label_names=self.label_names, text=text or one.text)
+            replace(one, label_names=self.label_names, text=one.text if text is None else text)
             if isinstance(one, Contributions)
             else one
             for one, text in zip(found, words)
@@ -431,7 +431,7 @@ class Model:
             if isinstance(part, Pipeline):
                 part = part[0]
             else:
-                part = getattr(part, "encoder_", None) or inside(part)
+                part = inside(part) or getattr(part, "encoder_", None)
         return part
 
     @property

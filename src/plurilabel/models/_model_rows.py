@@ -23,10 +23,12 @@ from plurilabel.io.shared import (
     as_table,
     formats,
     is_texts,
+    open_frame,
     table_module,
     unseen_categories,
     without_known_words,
 )
+from plurilabel.models._layers import layers
 
 if TYPE_CHECKING:
     from plurilabel.models._model import Model
@@ -139,7 +141,8 @@ def _as_in_training(model: Model, rows: ModelRows, kinds: dict[str, str]) -> Mod
     if model.encoder is None:
         X = sparse.csr_array(rows.X) if model.sparse_features else dense(rows.X)
         return rows._replace(X=_array(X, len(model.feature_names), _names_in(model)))
-    silent = without_known_words(model.encoder, rows.X)
+    similar = any(hasattr(part, "label_vectors_") for part in layers(model.estimator))
+    silent = None if similar else without_known_words(model.encoder, rows.X)
     places = np.flatnonzero([] if silent is None else silent)
     first = tuple(places[:SHOWN].tolist())
     strange = Strange(unseen_categories(model.encoder, rows.X), first, len(places))
@@ -153,7 +156,12 @@ def _as_given(model: Model, source: Any) -> ModelRows | None:
     is_read = isinstance(source, str | os.PathLike | Dataset) or hasattr(source, "open_table")
     if not len(model.feature_names):  # texts, or other input of the first step
         if has_names or is_read:
-            raise ValueError("the model takes a column of texts, not a table: pass frame[column]")
+            is_text = isinstance(source, str) and not os.path.exists(source)
+            table = None if is_text else open_frame(source).frame
+            if table is None or table.shape[1] != 1:
+                given = "a text" if table is None else f"the columns {_quoted(table.columns)}"
+                raise ValueError(f"the model takes one column of texts, got {given}")
+            source = table.iloc[:, 0].fillna("")
         frame = source.to_frame("text") if hasattr(source, "to_frame") else None
         return ModelRows(source, None, frame, [])
     if is_read:

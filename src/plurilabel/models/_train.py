@@ -38,7 +38,7 @@ from plurilabel.models._train_events import Progress, TrainingEvent
 from plurilabel.models._train_search import fitted, search_best
 from plurilabel.models.onnx import not_exportable
 from plurilabel.thresholds import get_strategy
-from plurilabel.wrappers import AutoClassifier, ThresholdClassifier
+from plurilabel.wrappers import AutoClassifier, LabelDescriptions, ThresholdClassifier
 from plurilabel.wrappers.shared import has_many_labels
 
 FOLDS = 3  # for the out-of-fold scores of a threshold
@@ -428,7 +428,9 @@ class Training:
     def _wrapped(self, learner: Any, before: Any) -> tuple[Any, str]:
         """The learner in a pipeline and a threshold, and the prefix of its parameters."""
         prefix = ""
-        if before is not None:
+        if isinstance(learner, LabelDescriptions):  # which reads the texts itself
+            learner = learner.of_columns(before, self.texts, self.data.label_names)
+        elif before is not None:
             learner = make_pipeline(before, learner)
             prefix = f"{learner.steps[-1][0]}__"
         if self.strategy is not None:

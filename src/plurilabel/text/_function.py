@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from numbers import Integral
-from typing import Any, ClassVar
+from dataclasses import KW_ONLY, dataclass
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from plurilabel._core.compat import Interval, check_params
+from plurilabel._core.compat import AtLeastOne, check_params
 from plurilabel.text._text_encoder import TextEncoder, unit_rows
 from plurilabel.text._vector_cache import encoded
 
 
+@dataclass(eq=False, repr=False)
 class FunctionEncoder(TextEncoder):
     """Encode texts by a function of your own: the embeddings of an API, a service, an LLM.
 
@@ -56,31 +57,13 @@ class FunctionEncoder(TextEncoder):
            [5., 0.]], dtype=float32)
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "func": [callable],
-        "name": [None, str],
-        "normalize": ["boolean"],
-        "batch_size": [Interval(Integral, 1, None, closed="left")],
-        "cache": [None, str],
-        "progress": [None, callable],
-    }
-
-    def __init__(
-        self,
-        func: Callable[[list[str]], Any],
-        *,
-        name: str | None = None,
-        normalize: bool = True,
-        batch_size: int = 100,
-        cache: str | None = None,
-        progress: Callable[[int, int], object] | None = None,
-    ):
-        self.func = func
-        self.name = name
-        self.normalize = normalize
-        self.batch_size = batch_size
-        self.cache = cache
-        self.progress = progress
+    func: Annotated[Callable[[list[str]], Any], callable]
+    _: KW_ONLY
+    name: Annotated[str, str] | None = None
+    normalize: bool = True
+    batch_size: AtLeastOne = 100
+    cache: Annotated[str, str] | None = None
+    progress: Annotated[Callable[[int, int], object], callable] | None = None
 
     def check_model(self) -> None:
         """Nothing: asking about the fixed texts again would be one more call."""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,7 @@ WORDLLAMA = "wordllama"
 BATCH = 4096  # texts, so that their tokens are not all in memory
 
 
+@dataclass(eq=False, repr=False)
 class StaticEncoder(TextEncoder):
     """Encode texts as the mean of static vectors of their tokens.
 
@@ -60,14 +62,9 @@ class StaticEncoder(TextEncoder):
     array([ 1. ,  0.6, -0.1], dtype=float32)
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "model": [str],
-        "normalize": ["boolean"],
-    }
-
-    def __init__(self, model: str = WORDLLAMA, *, normalize: bool = True):
-        self.model = model
-        self.normalize = normalize
+    model: Annotated[str, str] = WORDLLAMA
+    _: KW_ONLY
+    normalize: bool = True
 
     def _vectors(self, texts: list[str]) -> NDArray[np.float32]:
         encode = static_model(self.model)

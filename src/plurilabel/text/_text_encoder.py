@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from plurilabel._core.compat import check_params
+from plurilabel._core.compat import all_constraints, check_params
 from plurilabel._core.fitted import Declared, count, numbers
 from plurilabel._core.words import is_unicode
 
@@ -27,10 +27,15 @@ class TextEncoder(TransformerMixin, BaseEstimator):
     there. Model files and pickles stay small, and never answer with another model.
     """
 
+    _parameter_constraints: ClassVar[dict[str, list[Any]]]
     _fitted: ClassVar[Declared] = {
         "n_features_out_": count(),
         "probes_": numbers(len(PROBES), "n_features_out_"),
     }
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        cls._parameter_constraints = all_constraints(cls)
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
         """Load the model; nothing is learned from the texts.

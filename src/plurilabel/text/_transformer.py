@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
 from functools import lru_cache
-from numbers import Integral
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from plurilabel._core.compat import Interval, check_params
+from plurilabel._core.compat import AtLeastOne, check_params
 from plurilabel.text._text_encoder import PROBES, TextEncoder, unit_rows
 from plurilabel.text._vector_cache import encoded
 
 
+@dataclass(eq=False, repr=False)
 class TransformerEncoder(TextEncoder):
     """Encode texts by a transformer: BERT and its kin, as sentence-transformers loads them.
 
@@ -52,31 +53,13 @@ class TransformerEncoder(TextEncoder):
     Needs sentence-transformers: ``pip install sentence-transformers``.
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "model": [str],
-        "normalize": ["boolean"],
-        "batch_size": [Interval(Integral, 1, None, closed="left")],
-        "device": [None, str],
-        "cache": [None, str],
-        "progress": [None, callable],
-    }
-
-    def __init__(
-        self,
-        model: str,
-        *,
-        normalize: bool = True,
-        batch_size: int = 256,
-        device: str | None = None,
-        cache: str | None = None,
-        progress: Callable[[int, int], object] | None = None,
-    ):
-        self.model = model
-        self.normalize = normalize
-        self.batch_size = batch_size
-        self.device = device
-        self.cache = cache
-        self.progress = progress
+    model: Annotated[str, str]
+    _: KW_ONLY
+    normalize: bool = True
+    batch_size: AtLeastOne = 256
+    device: Annotated[str, str] | None = None
+    cache: Annotated[str, str] | None = None
+    progress: Annotated[Callable[[int, int], object], callable] | None = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Load the model, and download it first if it is not on this machine."""

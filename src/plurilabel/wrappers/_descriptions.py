@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
 from itertools import product
-from typing import Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, log_expit, logit, softmax
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from plurilabel._core.base import (
@@ -33,6 +35,7 @@ ZERO_SHOT = 2.0  # the weight without rows: about one label is predicted for eac
 MOST_PAIRS = 500_000  # of rows and labels that the choice looks at
 
 
+@dataclass(eq=False, repr=False)
 class LabelDescriptions(ProbabilisticClassifier, OutOfFoldWrapper):
     """A classifier of texts that also knows what its labels are called.
 
@@ -95,11 +98,7 @@ class LabelDescriptions(ProbabilisticClassifier, OutOfFoldWrapper):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **OutOfFoldWrapper._parameter_constraints,
         "estimator": [None, *OutOfFoldWrapper._parameter_constraints["estimator"]],
-        "descriptions": [None, list, tuple, np.ndarray, Mapping],
-        "encoder": [None, HasMethods(["fit", "transform"])],
-        "text": [None, str],
     }
     _fitted: ClassVar[Declared] = {
         "label_vectors_": numbers("n_labels_", None, optional=True), "mean_": numbers("n_labels_"),
@@ -108,24 +107,11 @@ class LabelDescriptions(ProbabilisticClassifier, OutOfFoldWrapper):
     }  # fmt: skip
     _explained = "what the classifier says without descriptions"
 
-    def __init__(
-        self,
-        estimator: Any = None,
-        descriptions: Sequence[str] | Mapping[str, str] | None = None,
-        *,
-        encoder: Any = None,
-        text: str | None = None,
-        cv: Any = 5,
-        response_method: str = "auto",
-        n_jobs: int | None = None,
-    ):
-        self.estimator = estimator
-        self.descriptions = descriptions
-        self.encoder = encoder
-        self.text = text
-        self.cv = cv
-        self.response_method = response_method
-        self.n_jobs = n_jobs
+    estimator: Any = None
+    descriptions: Annotated[Any, list, tuple, np.ndarray, Mapping] | None = None
+    _: KW_ONLY
+    encoder: Annotated[Any, HasMethods(["fit", "transform"])] | None = None
+    text: Annotated[str, str] | None = None
 
     def fit(self, X: Any, y: Any = None, *, groups: Any = None, **params: Any) -> Self:
         """Fit the classifier, and choose what the descriptions weigh.
@@ -158,6 +144,16 @@ class LabelDescriptions(ProbabilisticClassifier, OutOfFoldWrapper):
                              "the labels if y is None")  # fmt: skip
         self.weights_ = np.full(len(names), ZERO_SHOT)
         return self
+
+    def of_columns(self, encoder: Any, texts: Sequence[str], names: Sequence[str]) -> Self:
+        """A copy, not fitted, whose classifier gets the rows of a table from an encoder."""
+        self.label_names_ = np.asarray(names, dtype=object)
+        same = clone(self).set_params(descriptions=self._described())
+        if encoder is not None and self.estimator is not None:
+            same.set_params(estimator=make_pipeline(encoder, self.estimator))
+        if len(texts) == 1:
+            same.set_params(text=texts[0])
+        return same
 
     def _learn(self, X: Any, Y: LabelMatrix, held_out: HeldOut) -> None:
         self.slope_, self.intercept_, self.n_texts_ = 1.0, 0.0, Y.shape[0]

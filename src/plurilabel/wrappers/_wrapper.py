@@ -33,7 +33,7 @@ from plurilabel._core.base import (
 from plurilabel._core.blocks import dense
 from plurilabel._core.compat import HasMethods, StrOptions, rows_of_params, safe_indexing
 from plurilabel._core.explanation.contributions import Contributions, Explanations
-from plurilabel._core.explanation.explain import explain
+from plurilabel._core.explanation.explain import explain, left_out
 from plurilabel._core.fitted import Declared, one_of
 from plurilabel._core.scores import score_matrix, score_method
 from plurilabel._core.unknown import known_part, takes_soft_labels, takes_unknown_labels
@@ -97,6 +97,8 @@ class OpenWrapper(Wrapper):
         Parameters and result are those of :func:`plurilabel.inspection.explain`.
         """
         check_is_fitted(self)
+        if (said := left_out(self, X, feature_names)) is not None:
+            return said
         found = explain(self.estimator_, X, feature_names=feature_names, reference=reference)
         names = tuple(map(str, self.label_names_))
         if not self._explained:

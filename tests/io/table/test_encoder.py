@@ -189,6 +189,16 @@ def test_text_and_identifiers_are_detected():
     assert "text__library" in encoder.get_feature_names_out()
 
 
+def test_text_without_spaces_between_words():
+    """Sentences in Chinese, Japanese and Thai are text; names are not."""
+    said = {"zh": "今天天气很好我们去公园", "ja": "今日は天気がいいです", "th": "วันนี้อากาศดีมาก"}
+    rows = pd.DataFrame({name: [f"{text}{i}。" for i in range(40)] for name, text in said.items()})
+    rows["city"], rows["name"] = ["北京", "上海"] * 20, [f"李{i}" for i in range(40)]
+    encoder = TableEncoder().fit(rows)
+    assert encoder.kinds_ == {**dict.fromkeys(said, "text"), "city": "categories"}
+    assert list(encoder.left_out_) == ["name"]
+
+
 def test_copies_of_rows_do_not_hide_an_identifier():
     table = PACKAGES.assign(id=range(1000, 1060), about=[None, *PACKAGES["about"][1:]])
     copied = pd.concat([table, table.iloc[[0, 7, 7, 59]]])

@@ -27,6 +27,7 @@ SCORE = "score"
 LOG_ODDS = "log-odds"  # of the score, which is a probability
 OCCLUSION = "change of the score when the part is replaced by its reference value"
 OCCLUSION_LOG_ODDS = OCCLUSION.replace("score", "log-odds of the score")  # of a probability
+LEFT_OUT = "change of the {} when the part is left out of the text"
 SURELY = 1e-4  # probabilities closer to 0 or 1 count as this close: their log-odds have no end
 MARKED = 3  # labels for which a notebook shows the text
 
@@ -220,7 +221,7 @@ class Explanations(list[Any]):
 
 
 def _sentence(scale: str) -> str:
-    if scale in (OCCLUSION, OCCLUSION_LOG_ODDS):
+    if scale.startswith("change"):
         return f"Each part is the {scale}."
     words = {SCORE: "the score", LOG_ODDS: "the log-odds of the score"}
     return f"The parts add up to {words.get(scale, scale)}."

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -15,13 +16,20 @@ from sklearn.utils.validation import check_is_fitted
 from plurilabel._core.base import column_names, default_feature_names, default_label_names
 from plurilabel._core.blocks import dense, refuse_dates
 from plurilabel._core.explanation.contributions import (
+    LEFT_OUT,
+    SURELY,
     Contributions,
     Explanations,
+    Parts,
     checked_given,
+    log_odds,
 )
-from plurilabel._core.explanation.marks import texts_of
+from plurilabel._core.explanation.marks import WORD, lower, texts_of
 from plurilabel._core.explanation.models import names_after, output_parts
 from plurilabel._core.scores import label_scores, score_method
+
+MOST_WORDS = 200  # of a text that are left out one at a time
+MOST_LETTERS = 5_000_000  # of all these texts, but for the first ten words
 
 
 def explain(
@@ -67,6 +75,8 @@ def explain(
     >>> why.top("label0", 2)
     [('goal', 1.09...), ('for', -0.69...)]
     """
+    if (said := left_out(estimator, X, feature_names)) is not None:
+        return said
     if isinstance(estimator, Pipeline):
         found, texts = _explain_pipeline(estimator, X, feature_names, reference), texts_of(X)
         if texts is None:
@@ -91,6 +101,78 @@ def explain(
         output_parts(estimator, checked[i : i + 1], method, given).said_of(scores[i], labels)
         for i in range(n)
     )
+
+
+def left_out(estimator: Any, X: Any, feature_names: Any = None) -> Explanations | None:
+    """What each word adds where texts become vectors, of which no number has a meaning.
+
+    Texts are scored without one of their words at a time. None for other rows and estimators, and
+    if there are names for the numbers.
+    """
+    inside, texts = list(_inside(estimator)), texts_of(X)
+    vectors = any(hasattr(one, "probes_") for one in inside)
+    if feature_names is not None or not vectors or any(hasattr(one, "index_") for one in inside):
+        return None
+    kinds = next((one.kinds_ for one in inside if hasattr(one, "kinds_")), {})
+    columns = [""] if texts is not None else [name for name in kinds if kinds[name] == "text"]
+    cells = {name: X[name].tolist() if name else texts for name in columns}
+    found = (_without_words(estimator, X, i, cells) for i in range(len(X)))
+    return Explanations(found) if columns else None
+
+
+def _without_words(estimator: Any, X: Any, i: int, texts: dict[str, Any]) -> Contributions:
+    """Changes of the scores of a row without one of the words in its columns of text."""
+    letters = sum(len(column[i]) for column in texts.values())
+    each = (
+        (name, word, _without(column[i], places))
+        for name, column in texts.items()
+        for word, places in _places(column[i]).items()
+    )
+    words = list(islice(each, min(MOST_WORDS, max(10, MOST_LETTERS // max(1, letters)))))
+    rows: Any = None
+    for name, column in texts.items():
+        cells = [column[i], *(rest if name == other else column[i] for other, _, rest in words)]
+        if not hasattr(X, "columns"):
+            rows = cells
+        else:
+            rows = X.iloc[np.full(len(cells), i)] if rows is None else rows
+            rows = rows.assign(**{name or X.columns[0]: cells})
+    scores = np.asarray(label_scores(estimator, rows), dtype=np.float64)
+    is_odds = score_method(estimator) == "predict_proba"
+    values = log_odds(scores, SURELY) if is_odds else scores
+    parts = values[0] - values[1:]
+    base = values[0] - parts.sum(axis=0)  # the rest, so that base and parts add up
+    scale = LEFT_OUT.format("log-odds of the score" if is_odds else "score")
+    of_column = {name: f"{name if len(texts) > 1 else 'text'}: " if name else "" for name in texts}
+    said = [of_column[name] + word for name, word, _ in words]
+    named = (one.label_names_ for one in _inside(estimator) if hasattr(one, "label_names_"))
+    names = next(named, default_label_names(scores.shape[1]))
+    why = Parts(said, parts, base, (scale,) * len(base)).said_of(scores[0], names)
+    return replace(why, text=texts[""][i] if "" in texts else None)
+
+
+def _places(text: str) -> dict[str, list[tuple[int, int]]]:
+    """Words in small letters, and their places."""
+    found: dict[str, list[tuple[int, int]]] = {}
+    for word in WORD.finditer(lower(text)):
+        found.setdefault(word[0], []).append(word.span())
+    return found
+
+
+def _without(text: str, places: Sequence[tuple[int, int]]) -> str:
+    """The text without these places."""
+    starts, ends = zip(*places)
+    return "".join(text[a:b] for a, b in zip((0, *ends), (*starts, len(text))))
+
+
+def _inside(part: Any) -> Iterator[Any]:
+    """A fitted estimator and what it is made of."""
+    yield part
+    inner = [getattr(part, name, None) for name in ("estimator_", "encoder_", "transformer_")]
+    for name in ("steps", "transformer_list", "transformers_"):
+        inner += [step[1] for step in getattr(part, name, ())]
+    for one in inner:
+        yield from () if one is None or isinstance(one, str) else _inside(one)
 
 
 def _explain_pipeline(

@@ -16,6 +16,7 @@ _KIND = re.compile(r"(?:numbers|dates|categories|declared)__|text(?: (?P<column>
 _MADE_BY = re.compile(r"words__|vectors__|(?P<parts>parts__)|(tfidf|count)vectorizer(-\d+)?__")
 """What scikit-learn and ``word_features`` put before the name of a word, or of a part of one."""
 
+WORD = re.compile(r"\w+|[^\w\s]+")
 COLOURS = {True: "46, 125, 50", False: "198, 40, 40"}  # for and against a label
 
 
@@ -78,13 +79,12 @@ class Marker:
 
     def __init__(self, why: Any, text: str, column: str | None = None) -> None:
         self.why, self.text = why, text
-        # one letter for each, so that places in the text stay
-        low = "".join(one if len(one := letter.lower()) == 1 else letter for letter in text)
+        low = lower(text)
         names = [readable(str(name)) for name in why.part_names]
         if column is None and any(name.startswith("text: ") for name in names):
             column = "text"  # beside numbers and categories
         self.places = [list(_letters(low, name, column)) for name in names]
-        self.words = [word.span() for word in re.finditer(r"\w+|[^\w\s]+", text)]
+        self.words = [word.span() for word in WORD.finditer(text)]
 
     def marked(self, label: str | int) -> MarkedText:
         """The words of the text with what they add to a label."""
@@ -99,6 +99,11 @@ class Marker:
         marks = [mark for mark in sums if mark[2]]
         base, name = float(self.why.base[j]), str(self.why.label_names[j])
         return MarkedText(self.text, name, marks, base, rest)
+
+
+def lower(text: str) -> str:
+    """The text in lower case, a letter for each, so that places stay."""
+    return "".join(one if len(one := letter.lower()) == 1 else letter for letter in text)
 
 
 def readable(name: str) -> str:

@@ -40,6 +40,8 @@ COMMA = "decimal comma"
 _ORDERS = {None: None, True: "day first", False: "month first"}
 
 _VECTOR = re.compile(r"(.+)\[[0-9]+\]")  # one number of a list
+# letters of Thai, Lao, Burmese, Khmer, Japanese and Chinese, which have no spaces between words
+_UNSPACED = re.compile(r"(?:[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u9fff].*?){6}")
 _ID = re.compile(r"|(.*[\W_])?(id|nr|no|key|index|row|unnamed: 0)", re.I)  # names of identifiers
 
 
@@ -289,10 +291,15 @@ def _texts_are_numbers(cells: list[str | None]) -> bool:
 def _is_free_text(cells: list[str | None]) -> bool:
     """Whether most cells have several words, and they are long or diverse."""
     texts = list(dict.fromkeys(cell for cell in cells if cell is not None))
-    return 2 * sum(" " in text for text in texts) > len(texts) and (
+    return _have_words(texts) and (
         len(max(texts, key=len)) > LONGEST_CATEGORY
         or len(texts) > min(MOST_CATEGORIES, max(MANY_CATEGORIES, len(cells) / 2))
     )
+
+
+def _have_words(texts: list[str]) -> bool:
+    """Whether most texts have several words."""
+    return 2 * sum(" " in one or bool(_UNSPACED.search(one)) for one in texts) > len(texts)
 
 
 def needs_encoding(X: Any) -> bool:
@@ -330,8 +337,7 @@ def _identifies(series: Any, name: str, frame: Any) -> str:
     texts = _texts_in(series)
     if hasattr(series, "cat") or len(texts) <= max(MANY_CATEGORIES, len(series) / 2):
         return ""
-    words = sum(" " in text for text in texts)
-    if 2 * words > len(texts) or any(map(_LIST.fullmatch, texts[:10])):
+    if _have_words(texts) or any(map(_LIST.fullmatch, texts[:10])):
         return ""
     cells = cells_of(series)
     if _texts_are_numbers(cells) or _most(cells, _is_date):

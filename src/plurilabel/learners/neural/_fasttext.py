@@ -61,14 +61,16 @@ class MLFastText(WeightedFit, ProbabilisticClassifier):
     -----
     The probability of label l is :math:`\\sigma(x^\\top A b_l + c_l)`, where x is scaled to length
     1. A step subtracts the gradient of the log loss, summed over the batch. Unknown labels are
-    left out of it.
+    left out of it. At first A is 0, B is normal with a standard deviation of 0.1, and c has the
+    log-odds of the labels.
 
     Departures from fastText (``-loss ova``): steps are scaled as in Adagrad, by a sum of squared
-    gradients for each vector and each other weight; a step takes several instances; there are
-    intercepts; and rows have length 1, not sum 1, so that TF-IDF weights make sense. The features
-    come from outside: from ``TfidfVectorizer``, or from ``HashingVectorizer`` to do without a
-    vocabulary. On GoEmotions, Debian packages and 20 Newsgroups it was level with fastText or
-    ahead, in about half of its time or less; :class:`OneVsAllLinear` is more accurate.
+    gradients for each vector (the mean over its numbers) and each other weight, which begins at
+    0.01; a step takes several instances; there are intercepts; and rows have length 1, not sum 1,
+    so that TF-IDF weights make sense. The features come from outside: from ``TfidfVectorizer``, or
+    from ``HashingVectorizer`` to do without a vocabulary. On GoEmotions, Debian packages and 20
+    Newsgroups it was level with fastText or ahead, in about half of its time or less;
+    :class:`OneVsAllLinear` is more accurate.
 
     Up to 65,536 instances are shuffled together. More are read in runs of 1,024 that follow each
     other, 64 random runs at a time, so that X may be a memory map of a file.

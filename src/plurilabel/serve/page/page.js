@@ -25,7 +25,7 @@ const length = (score) => score == null ? 0 : state.card.scores === "predict_pro
 
 // what the bars of an explanation mean
 function barsMean(scale) {
-  if (scale.startsWith("change")) return "Each bar shows how much the score changes when that feature is replaced by its reference value.";
+  if (scale.startsWith("change")) return `Each bar shows the ${scale}.`;
   return `The baseline and the contributions of all features add up to ${{ score: "the score", "log-odds": "the log-odds of the score" }[scale] ?? scale}.`;
 }
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import replace
-from numbers import Integral, Real
+from dataclasses import KW_ONLY, dataclass, replace
+from numbers import Integral
 from time import monotonic
-from typing import Any, ClassVar, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,7 +16,13 @@ from sklearn.utils.validation import check_consistent_length
 
 from plurilabel._core.base import LabelMatrix
 from plurilabel._core.blocks import has_missing
-from plurilabel._core.compat import HasMethods, Interval, StrOptions, safe_indexing
+from plurilabel._core.compat import (
+    AtLeastOne,
+    HasMethods,
+    Positive,
+    StrOptions,
+    safe_indexing,
+)
 from plurilabel._core.data.bags import Bags
 from plurilabel._core.limits import check_size
 from plurilabel._core.unknown import UnknownLabels
@@ -68,6 +74,7 @@ FEWEST = 30  # rows: with fewer, a comparison says nothing
 ENOUGH = 5000  # rows: with more, one split is enough for a quick comparison
 
 
+@dataclass(eq=False, repr=False)
 class AutoClassifier(MeanOfLearners):
     """Choose learners for the data, and weight them for a measure.
 
@@ -220,55 +227,21 @@ selected on the others).
 
     _learns_from_known = True
     _learns_from_soft = True
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "measure": [str],
-        "portfolio": [StrOptions({"full", "quick"}), list, tuple],
-        "threshold": [None, StrOptions(set(strategy_names())), ThresholdStrategy],
-        "leave_out": [None, callable],
-        "time_limit": [None, Interval(Real, 0, None, closed="neither")],
-        "max_models": [None, Interval(Integral, 1, None, closed="left")],
-        "max_bytes": [None, Interval(Real, 0, None, closed="neither")],
-        "max_latency": [None, Interval(Real, 0, None, closed="neither")],
-        "cv": ["cv_object"],
-        "encoder": [None, HasMethods(["fit", "transform"])],
-        "memory": [None, str, os.PathLike],
-        "progress": [None, callable],
-        "random_state": ["random_state"],
-        "n_jobs": [None, Integral],
-    }
-
-    def __init__(
-        self,
-        measure: str = "micro_f1",
-        *,
-        portfolio: Any = "full",
-        threshold: Any = None,
-        leave_out: Callable[[Any], object] | None = None,
-        time_limit: float | None = None,
-        max_models: int | None = None,
-        max_bytes: float | None = None,
-        max_latency: float | None = None,
-        cv: Any = None,
-        encoder: Any = None,
-        memory: Any = None,
-        progress: Callable[[int, int, str, float], object] | None = None,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-    ):
-        self.measure = measure
-        self.portfolio = portfolio
-        self.threshold = threshold
-        self.leave_out = leave_out
-        self.time_limit = time_limit
-        self.max_models = max_models
-        self.max_bytes = max_bytes
-        self.max_latency = max_latency
-        self.cv = cv
-        self.encoder = encoder
-        self.memory = memory
-        self.progress = progress
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    measure: Annotated[str, str] = "micro_f1"
+    _: KW_ONLY
+    portfolio: Annotated[Any, StrOptions({"full", "quick"}), list, tuple] = "full"
+    threshold: Annotated[Any, StrOptions(set(strategy_names())), ThresholdStrategy] | None = None
+    leave_out: Annotated[Callable[[Any], object], callable] | None = None
+    time_limit: Positive | None = None
+    max_models: AtLeastOne | None = None
+    max_bytes: Positive | None = None
+    max_latency: Positive | None = None
+    cv: Annotated[Any, "cv_object"] = None
+    encoder: Annotated[Any, HasMethods(["fit", "transform"])] | None = None
+    memory: Annotated[Any, str, os.PathLike] | None = None
+    progress: Annotated[Callable[[int, int, str, float], object], callable] | None = None
+    random_state: Any = None
+    n_jobs: int | None = None
 
     # fit ----------------------------------------------------------------------------------
 

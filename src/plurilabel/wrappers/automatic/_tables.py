@@ -22,6 +22,7 @@ from plurilabel._core.explanation.contributions import (
     checked_given,
     occlusion,
 )
+from plurilabel._core.explanation.explain import left_out
 from plurilabel._core.explanation.models import names_after
 from plurilabel._core.unknown import UnknownLabels
 from plurilabel.bags import explain_bags
@@ -103,13 +104,12 @@ class TableClassifier(ProbabilisticClassifier):
         if not self._takes_table(X):
             medians = self.encoder_.statistics_ if reference is None else reference
             return super().explain(X, feature_names=feature_names, reference=medians)
-        X = self._validate_predict(X)
-        A = self._encoded(X)
-        names = (
-            names_after(self.encoder_, A.shape[1], None)
-            if feature_names is None
-            else feature_names
-        )
+        if (said := left_out(self, X, feature_names)) is not None:
+            return said
+        A = self._encoded(self._validate_predict(X))
+        names = feature_names
+        if names is None:
+            names = names_after(self.encoder_, A.shape[1], None)
         given = checked_given(list(names), reference, A.shape[1])
         scores = self._scores_of_encoded(A)
         return Explanations(
