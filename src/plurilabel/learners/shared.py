@@ -2,5 +2,6 @@
 
 from plurilabel.learners._spec import parts_of, wrapped
 from plurilabel.learners.lazy._neighbor_labels import posterior, ratio
+from plurilabel.learners.transformation._base_models import sure_model
 
-__all__ = ["parts_of", "posterior", "ratio", "wrapped"]
+__all__ = ["parts_of", "posterior", "ratio", "sure_model", "wrapped"]
