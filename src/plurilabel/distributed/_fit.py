@@ -78,8 +78,7 @@ def fit(learner: Any, X: Any, Y: Any, *, rows: int | None = None) -> Any:
     """
     given = make_learner(learner) if isinstance(learner, str) else clone(learner)
     steps = list(given.steps) if isinstance(given, Pipeline) else [("", given)]
-    last = steps[-1][1]
-    check_by_rows(last)
+    last = check_by_rows(given)
     names = column_names(X)
     blocks = blocks_of(X, rows)
     labels = blocks_of(Y, name="Y", like=blocks)
@@ -105,8 +104,9 @@ def fit(learner: Any, X: Any, Y: Any, *, rows: int | None = None) -> Any:
     return given
 
 
-def check_by_rows(learner: Any) -> None:
-    """Raise an error for learners that are not fitted to blocks of rows."""
+def check_by_rows(learner: Any) -> Any:
+    """The last step of a learner; an error if it is not fitted to blocks of rows."""
+    learner = learner.steps[-1][1] if isinstance(learner, Pipeline) else learner
     if type(learner) not in _BY_ROWS:
         names = " and ".join(cls.__name__ for cls in _BY_ROWS)
         raise ValueError(
@@ -115,6 +115,7 @@ def check_by_rows(learner: Any) -> None:
         )
     if isinstance(learner, BinaryRelevance):
         linear.objective_of(learner)
+    return learner
 
 
 class _Pieces:
@@ -170,7 +171,7 @@ def _named(block: Any, names: list[str] | None) -> Any:
 def _learned_more(step: Any, block: Any, start: int) -> Any:
     if not hasattr(step, "partial_fit"):
         raise ValueError(
-            f"{type(step).__name__} has no partial_fit, with which it could learn from blocks: fit "
+            f"{type(step).__name__} has no partial_fit to learn from blocks with: fit "
             "it to rows in memory, and transform X with map_blocks, or read files with encoder="
         )
     try:
