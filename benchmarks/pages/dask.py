@@ -14,6 +14,9 @@ answers : predictions of 200 labels for ``--n`` rows with 100 features in a Parq
     process with all rows in memory, in blocks, and by two workers of 1 GB; whether the files
     are equal, processor seconds and peaks of memory. The goal is 1.3 of the processor time.
 spread : binary relevance with logistic regression on the same rows, in memory and on two workers.
+rows : binary relevance with logistic regression by ``distributed.fit``: ``--memory-n`` of these rows
+    in memory, by scikit-learn and as blocks, and on two workers of 1 GB; then ``--n`` rows on
+    these, with their predictions and measures. Processor seconds, their ratios per row, peaks.
 """
 
 from __future__ import annotations
@@ -43,9 +46,11 @@ from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_limits
 
 from distributed import Client, LocalCluster
-from plurilabel import BinaryRelevance, DaskIndex, DaskLazyClassifier, ExactIndex, MLkNN, save
+from plurilabel import (
+    BinaryRelevance, DaskIndex, DaskLazyClassifier, ExactIndex, MLkNN, metrics, save,
+)  # fmt: skip
 from plurilabel.distributed import _tiles as tasks
-from plurilabel.distributed import evaluate, spread
+from plurilabel.distributed import evaluate, fit, predict_proba, read, spread
 from plurilabel.models import write_predictions
 from plurilabel.neighbors import _products as products
 
@@ -312,16 +317,19 @@ def indicator(path: Path, q: int) -> Any:
     )
 
 
-def table(n: int, d: int, q: int, path: Path) -> None:
-    """Write rows with q labels of 10% each, a block at a time."""
+def table(n: int, d: int, q: int, path: Path, *, labelled: bool = False) -> None:
+    """Write rows with q labels of 10% each, a block at a time; also as columns if labelled."""
     names = [f"x{j}" for j in range(d)]
+    more = [f"y{l}" for l in range(q)] if labelled else []
+    columns = [(name, pa.float64()) for name in names] + [(name, pa.int8()) for name in more]
     W = np.random.default_rng(1).normal(size=(d, q)) / np.sqrt(d)
-    with pq.ParquetWriter(path, pa.schema([(name, pa.float64()) for name in names])) as file:
+    with pq.ParquetWriter(path, pa.schema(columns)) as file:
         for i, start in enumerate(range(0, n, 25_000)):
             X = np.random.default_rng([2, i]).normal(size=(min(25_000, n - start), d))
-            file.write_table(pa.table(dict(zip(names, X.T))))
             Y = X @ W + 0.5 * np.random.default_rng([3, i]).normal(size=(len(X), q)) > 1.43
-            np.save(path.with_name(f"Y{i:04d}.npy"), Y.astype(np.int8))
+            Y = Y.astype(np.int8)
+            file.write_table(pa.table(dict(zip(names, X.T)) | dict(zip(more, Y.T))))
+            np.save(path.with_name(f"Y{i:04d}.npy"), Y)
 
 
 def labels(path: Path) -> Any:
@@ -383,6 +391,53 @@ def spread_by_labels(n: int, d: int, q: int, limit: int, folder: Path) -> None:
          f"{peak:.0f}", same)  # fmt: skip
 
 
+def by_rows(n: int, few: int, d: int, q: int, limit: int, folder: Path) -> None:
+    learner = BinaryRelevance(LogisticRegression())
+    names = [f"y{l}" for l in range(q)]
+    line("rows", "how", "processor s", "ratio per row", "peak of a worker, MB", "micro F1")
+    base = 0.0
+    for size in (few, n):
+        path = folder / f"{size}.parquet"
+        table(size, d, q, path, labelled=True)
+        if size == few:
+            X, Y = pd.read_parquet(path).to_numpy()[:, :d], labels(path)
+            _, base, alone = measured(None, lambda: clone(learner).fit(X, Y))
+            line(f"{size:,}", "scikit-learn, in memory", f"{base:.1f}", "1.00", "", "")
+            _, spent, _ = measured(None, lambda: fit(learner, X, Y))
+            line(f"{size:,}", "blocks in memory", f"{spent:.1f}", f"{spent / base:.2f}", "", "")
+        for part in folder.glob("Y*.npy"):
+            part.unlink()
+        with cluster(f"{limit}MB", str(folder)) as client:
+            data = read(str(path), labels=names)
+            _, spent, found = measured(client, lambda: fit(learner, data.X, data.Y))
+            ratio, peak = spent / size / (base / few), max(client.run(_peak_mb).values())
+            line(f"{size:,}", "two workers", f"{spent:.1f}", f"{ratio:.2f}", f"{peak:.0f}", "")
+            passes = max(int(np.max(one.n_iter_)) for one in found.estimators_)
+            print("passes:", passes)
+            if size == few:
+                print("farthest coefficient:", _farthest(alone, found))
+
+            def ask() -> Any:
+                scores = predict_proba(found, data.X)
+                return evaluate(data.Y, scores, scores > 0.5)
+
+            _, spent, told = measured(client, ask)
+            peak = max(client.run(_peak_mb).values())
+            line(f"{size:,}", "predictions and measures", f"{spent:.1f}", "", f"{peak:.0f}",
+                 f"{told['micro_f1']:.4f}")  # fmt: skip
+        if size == few:
+            _, spent, told = measured(
+                None, lambda: metrics.evaluate(Y, alone.predict_proba(X), alone.predict(X))
+            )
+            line(f"{size:,}", "predictions and measures, in memory", f"{spent:.1f}", "", "",
+                 f"{told['micro_f1']:.4f}")  # fmt: skip
+            del X, Y
+
+
+def _farthest(one: Any, other: Any) -> float:
+    return max(abs(a.coef_ - b.coef_).max() for a, b in zip(one.estimators_, other.estimators_))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("what", nargs="*", default=["graph", "chunks", "memory", "cost"])
@@ -395,6 +450,7 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=27, help="of a block in `memory`")
     parser.add_argument("--workers", type=int, default=2, help="in `memory`")
     parser.add_argument("--labels", type=int, default=200, help="in `answers` and `spread`")
+    parser.add_argument("--memory-n", type=int, default=50_000, help="in memory, in `rows`")
     parser.add_argument("--mlknn-n", type=int, default=500_000)
     asked = parser.parse_args()
     threadpool_limits(1)  # as in Dask's workers
@@ -417,6 +473,9 @@ def main() -> None:
         if name in asked.what:
             with tempfile.TemporaryDirectory() as folder:
                 work(asked.n, 100, asked.labels, 1000, Path(folder))
+    if "rows" in asked.what:
+        with tempfile.TemporaryDirectory() as folder:
+            by_rows(asked.n, asked.memory_n, 100, asked.labels, 1000, Path(folder))
 
 
 if __name__ == "__main__":

@@ -124,3 +124,33 @@ def test_other_learners_are_spread(run, files, tmp_path):
     alone, *others = (model.predict_proba(rows) for model in found)
     for other in others:
         pd.testing.assert_frame_equal(other, alone)
+
+
+def test_linear_models_of_large_files(run, files, tmp_path, monkeypatch):
+    """Files of more than a quarter of the memory are not read as a whole."""
+    folder, frame, _ = files
+    out, paths = tmp_path / "m.skops", sorted(folder.glob("*.parquet"))
+    learner = "StandardScaler | BinaryRelevance(LogisticRegression(tol=1e-8))"
+    options = ("--labels", "tags", "--learner", learner, "--scheduler", "threads", "--json")
+    small = run("fit", *paths, *options, "-o", out)
+    assert small.status == 0 and "encoded by the first" not in small.err
+    expected = load_model(out).predict_proba(frame[list("abcde")])
+    monkeypatch.setattr("plurilabel.models._train_blocks.KEPT", 0.0)
+    monkeypatch.setattr("plurilabel.distributed._fit.KEPT", 0.0)
+    monkeypatch.setattr("plurilabel.models._train_blocks.LOOKED_AT", 5000)
+    large = run("fit", *paths, *options, "-o", out, "--force")
+    assert large.status == 0, large.err
+    assert json.loads(large.out)["held_out"]["rows"] == 60
+    found = load_model(out).predict_proba(frame[list("abcde")])
+    # all 300 rows are among the first 1,000
+    np.testing.assert_allclose(found, expected, atol=1e-5)
+    monkeypatch.setattr("plurilabel.models._train_blocks.RowTraining.check_rows", few_rows)
+    done = run("fit", *paths, *options[:-1], "-o", out, "--force")
+    assert "encoded by the first 120 rows" in done.out + done.err
+    found = load_model(out).predict_proba(frame[list("abcde")])
+    assert 0 < abs(found - expected).to_numpy().max() < 0.2  # another median in place of NaN
+
+
+def few_rows(self, n, d):
+    self.head = 120
+    self.tell("note", "encoded by the first 120 rows")

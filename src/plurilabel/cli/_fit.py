@@ -40,7 +40,9 @@ def training_command(function: Any) -> Any:
     @click.pass_context
     def command(ctx: click.Context, **options: Any) -> None:
         own = {name: options.pop(name) for name in list(signature(function).parameters)[1:]}
-        run = Run(in_blocks=_reads_blocks(**own), given=options_of(ctx), **options)
+        run = Run(
+            in_blocks=_reads_blocks(options["data"], **own), given=options_of(ctx), **options
+        )
         function(run, **own)
 
     update_wrapper(command, function)
@@ -87,14 +89,20 @@ def training_command(function: Any) -> Any:
     return data(data_options(command))
 
 
-def _reads_blocks(scheduler: str | None = None, learner: str | None = None, **_: Any) -> bool:
+def _reads_blocks(
+    data: Any,
+    scheduler: str | None = None,
+    learner: str | None = None,
+    store: Any = None,
+    **_: Any,
+) -> bool:
     """Whether files are read in blocks, which only some options go with."""
     if scheduler is None or learner is None:
         return scheduler is not None
     read_learner(learner)  # its errors name the option
-    from plurilabel.models.shared import reads_blocks
+    from plurilabel.models.shared import training_on_blocks
 
-    return reads_blocks(learner)
+    return training_on_blocks(learner, data, scheduler, store) is not None
 
 
 def _data_given(ctx: click.Context, _: click.Parameter, data: tuple[str, ...]) -> tuple[str, ...]:

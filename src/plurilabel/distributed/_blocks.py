@@ -147,10 +147,14 @@ def _is_small(recipe: Recipe) -> bool:
     return True
 
 
+def current_client() -> Any:
+    """The client of the cluster on which Dask computes, None without one."""
+    return getattr(import_dask("a cluster").base.get_scheduler(), "__self__", None)
+
+
 def workers() -> tuple[int, float]:
     """Number of threads of all workers, and bytes of memory of the smallest worker."""
-    dask = import_dask("a cluster")
-    client = getattr(dask.base.get_scheduler(), "__self__", None)
+    dask, client = import_dask("a cluster"), current_client()
     known = [] if client is None else list(client.scheduler_info()["workers"].values())
     if client is not None and known:
         limits = [worker.get("memory_limit") or _physical_memory() for worker in known]
@@ -168,21 +172,26 @@ def _physical_memory() -> float:
         return 8.0 * 2**30
 
 
-def blocks_of(X: Any, rows: int | None = None, *, name: str = "X") -> RowBlocks:
+def blocks_of(
+    X: Any, rows: int | None = None, *, name: str = "X", like: RowBlocks | None = None
+) -> RowBlocks:
     """Split a Dask collection or a matrix into blocks of about equal numbers of rows.
 
-    Blocks have up to ``rows`` rows, None for some megabytes; errors call X by its ``name``.
+    Blocks have up to ``rows`` rows, None for some megabytes, or are ``like`` others; errors call
+    X by its ``name``.
     """
     if is_collection(X):
-        return _blocks_of_collection(X, rows, name)
+        return _blocks_of_collection(X, rows, name, like)
     matrix = sparse.csr_array(X) if sparse.issparse(X) else np.asarray(X)
-    cuts = _cuts(_matrix_shape(matrix, name), rows)
+    cuts = _cuts(_matrix_shape(matrix, name), rows, name, like)
     delayed = import_dask("a block of rows").delayed
     parts = [delayed(matrix[a:b]) for a, b in pairwise(cuts)]
     return RowBlocks(parts, np.diff(cuts).tolist(), matrix.shape[1])
 
 
-def _blocks_of_collection(X: Any, rows: int | None, name: str) -> RowBlocks:
+def _blocks_of_collection(
+    X: Any, rows: int | None, name: str, like: RowBlocks | None
+) -> RowBlocks:
     dask = import_dask("a block of rows")
     array = X.to_dask_array() if is_frame(X) else X
     if not isinstance(array, dask.array.Array):
@@ -194,7 +203,7 @@ def _blocks_of_collection(X: Any, rows: int | None, name: str) -> RowBlocks:
             stacklevel=4,
         )
         array = array.compute_chunk_sizes()
-    cuts = _cuts(_matrix_shape(array, name), rows)
+    cuts = _cuts(_matrix_shape(array, name), rows, name, like)
     chunks, sizes = chunks_of(array)
     ends = np.cumsum([0, *sizes])
     parts = [dask.delayed(_rows)(pieces_of(chunks, ends, a, b)) for a, b in pairwise(cuts)]
@@ -228,9 +237,13 @@ def _matrix_shape(matrix: Any, name: str) -> tuple[int, int]:
     return n, d
 
 
-def _cuts(shape: tuple[int, int], rows: int | None) -> Any:
-    """Boundaries of blocks: as few as allowed, of about equal size."""
+def _cuts(shape: tuple[int, int], rows: int | None, name: str, like: RowBlocks | None) -> Any:
+    """Boundaries of blocks: as few as allowed, of about equal size, or those of other blocks."""
     n, d = shape
+    if like is not None:
+        if n != like.shape[0]:
+            raise ValueError(f"X has {like.shape[0]} rows, but {name} has {n}")
+        return np.array([*like.starts, n])
     if rows is None:
         rows = max(FEWEST_ROWS, min(MOST_ROWS, MOST_NUMBERS // max(d, 1), -(-n // 4)))
     n_blocks = max(1, -(-n // rows))

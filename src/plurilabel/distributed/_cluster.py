@@ -13,7 +13,7 @@ from itertools import chain
 from typing import Any
 from uuid import uuid4
 
-from plurilabel.distributed._blocks import import_dask, workers
+from plurilabel.distributed._blocks import current_client, import_dask, workers
 
 THREADS = "threads"
 PATIENCE = 10  # seconds to wait for a scheduler
@@ -125,6 +125,12 @@ def _on_workers(
 
 def _itself(shared: Any) -> Any:
     return shared
+
+
+def computed(task: Any) -> Any:
+    """Compute a delayed task wherever Dask does."""
+    client = current_client()
+    return task.compute() if client is None else result_of(client, client.compute(task))
 
 
 def result_of(client: Any, task: Any) -> Any:

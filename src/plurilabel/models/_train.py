@@ -114,8 +114,10 @@ def train(
         Seed of splits and learners.
     scheduler : str, default=None
         Fit on Dask: the address of a cluster, or "threads". :class:`~plurilabel.MLkNN` and the
-        other lazy learners, the default here, read files in blocks. Others are trained in
-        :func:`plurilabel.distributed.spread`, with all rows in memory.
+        other lazy learners, the default here, read files in blocks, and so do those of
+        :func:`plurilabel.distributed.fit` if the files take more than a quarter of a worker's
+        memory. Others are trained in :func:`plurilabel.distributed.spread`, with all rows in
+        memory.
     store : path, default=None
         Folder for the parts that such a learner has finished, from which training goes on if it
         was stopped: see :func:`plurilabel.distributed.spread`.
@@ -172,10 +174,10 @@ def train(
     given_kinds, rows, blocks = {"text": text, "categorical": categorical}, (group, time), None
     around: Any = nullcontext()
     if scheduler is not None or store is not None:
-        from plurilabel.models._train_blocks import BlockTraining, reads_blocks
+        from plurilabel.models._train_blocks import BlockTraining, training_on_blocks
 
-        if scheduler is not None and reads_blocks(learner):
-            kind = BlockTraining
+        if scheduler is not None:
+            kind = training_on_blocks(learner, data, scheduler, store) or Training
         if store is not None and kind is BlockTraining:
             raise ValueError("store= is not supported with learners that read files in blocks")
         if kind is Training:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -15,9 +16,25 @@ from plurilabel._core.blocks import has_missing
 from plurilabel._core.limits import check_size
 from plurilabel._core.records import digest_of
 from plurilabel._core.words import counted
-from plurilabel.distributed import DaskLazyClassifier, evaluate, read, stratified_split
-from plurilabel.distributed.shared import blocks_of, connected, import_dask, label_counts
-from plurilabel.io.shared import imputer, is_table, table_module, typed_frame
+from plurilabel.distributed import (
+    DaskLazyClassifier,
+    evaluate,
+    fit,
+    predict,
+    predict_proba,
+    read,
+    stratified_split,
+)
+from plurilabel.distributed.shared import (
+    KEPT,
+    blocks_of,
+    check_by_rows,
+    connected,
+    import_dask,
+    label_counts,
+    workers,
+)
+from plurilabel.io.shared import imputer, is_table, table_module, typed_frame, uncentred
 from plurilabel.learners import learner_text, make_learner
 from plurilabel.learners.lazy import MLkNN
 from plurilabel.models._model import Model
@@ -26,6 +43,7 @@ from plurilabel.models._train_data import column_notes, most_frequent
 
 SCALED = "ML-kNN on scaled features"
 READING = ("features", "drop", "tag_sep")  # supported options for reading
+LOOKED_AT = 1 << 23  # cells of the first rows, by which `RowTraining` encodes all
 
 
 class BlockTraining(Training):
@@ -41,7 +59,7 @@ class BlockTraining(Training):
                 given, learner = MLkNN(10, metric="cosine"), "ML-kNN, cosine"
                 if not self.is_sparse and not self.texts:
                     given, learner = make_pipeline(StandardScaler(), MLkNN(10)), SCALED
-            scale, lazy = _taken_apart(given)
+            scale, lazy = self.taken_apart(given)
             words = learner if isinstance(learner, str) else learner_text(given)
             self.tell("plan", f"Learner: {words}")
             if scale and self.is_sparse:
@@ -82,13 +100,7 @@ class BlockTraining(Training):
         self.is_table, self.texts = "encoder" in options, []
         self.columns, (n, d) = labels, X.shape
         self.is_sparse = sparse.issparse(X._meta)  # type: ignore[union-attr]
-        if not self.is_sparse:
-            check_size(
-                "the model file",
-                f"{n:,} rows with {d:,} features",
-                memory=8.0 * n * d,
-                instead="DaskLazyClassifier and save_parts in Python, which keep it in blocks",
-            )
+        self.check_rows(n, d)
         if self.is_table:
             with self.step(f"Reading {counted(d, 'column')}"):
                 frame = self._rows(X)
@@ -101,6 +113,20 @@ class BlockTraining(Training):
         )
         for note in column_notes(self.data, frame) if self.is_table else ():
             self.tell("note", f"Note: {note}")
+
+    def taken_apart(self, learner: Any) -> tuple[bool, Any]:
+        """Whether features are scaled in this process, and the learner of the blocks."""
+        return _taken_apart(learner)
+
+    def check_rows(self, n: int, d: int) -> None:
+        """Refuse rows that do not fit into the model."""
+        if not self.is_sparse:
+            check_size(
+                "the model file",
+                f"{n:,} rows with {d:,} features",
+                memory=8.0 * n * d,
+                instead="DaskLazyClassifier and save_parts in Python, which keep it in blocks",
+            )
 
     def _tell_apart(self, frame: Any, wanted: Any) -> None:
         """Detect the kinds of the columns from all rows, as in memory."""
@@ -181,6 +207,46 @@ class BlockTraining(Training):
         return X.map_blocks(_transformed, steps, names, chunks=(X.chunks[0], (d,)), meta=meta)
 
 
+class RowTraining(BlockTraining):
+    """A run with a learner of ``distributed.fit``: of the rows, only the first are in memory."""
+
+    def taken_apart(self, learner: Any) -> tuple[bool, Any]:
+        if self.texts and uncentred(learner):
+            self.tell("note", NOT_CENTERED)
+        return False, learner
+
+    def check_rows(self, n: int, d: int) -> None:
+        self.head = max(1000, LOOKED_AT // max(d, 1))
+        if self.is_table and n > self.head:
+            rows = counted(self.head, "row")
+            self.tell(
+                "note", f"Note: columns are encoded by the first {rows}, which fit in memory"
+            )
+
+    def _rows(self, X: Any) -> Any:
+        return super()._rows(X[: self.head])
+
+    def _fitted(self, X: Any, Y: Any, _scale: bool, learner: Any) -> tuple[list[Any], Any]:
+        before = [self.encoder(imputer()).fit(self._rows(X))] if self.is_table else []
+        return before, _OnBlocks(fit(clone(learner), self._transformed(X, before), Y))
+
+
+class _OnBlocks:
+    """A model that is asked about blocks."""
+
+    def __init__(self, model: Any):
+        self.model = model
+
+    def predict_proba(self, X: Any) -> Any:
+        return predict_proba(self.model, X)
+
+    def predict(self, X: Any) -> Any:
+        return predict(self.model, X)
+
+    def gather(self) -> Any:
+        return self.model
+
+
 def _transformed(block: Any, steps: list[Any], names: list[str] | None) -> Any:
     """Apply fitted steps to a block of rows, of a table if there are names."""
     if names is not None:
@@ -190,10 +256,27 @@ def _transformed(block: Any, steps: list[Any], names: list[str] | None) -> Any:
     return block
 
 
-def reads_blocks(learner: Any) -> bool:
-    """Whether a learner, None for the default, is fitted to blocks of files on Dask."""
+def training_on_blocks(
+    learner: Any, data: Any, scheduler: str, store: Any = None
+) -> type[BlockTraining] | None:
+    """How a learner, None for the default, is fitted to blocks of files on Dask, if it is.
+
+    Those of ``distributed.fit`` are if the files take more than a quarter of a worker's memory and
+    no finished parts are stored; otherwise `spread` fits them, with the bits of one machine.
+    """
     given = make_learner(learner) if isinstance(learner, str) else learner
-    return given is None or hasattr(_taken_apart(given)[1], "n_neighbors")
+    if given is None or hasattr(_taken_apart(given)[1], "n_neighbors"):
+        return BlockTraining
+    if store is not None:
+        return None
+    try:
+        check_by_rows(given)
+        paths = [data] if isinstance(data, str | os.PathLike) else list(data)
+        size = sum(os.path.getsize(path) for path in paths)
+    except (OSError, TypeError, ValueError):  # not such a learner, or no files
+        return None
+    with connected(scheduler):
+        return RowTraining if size > KEPT * workers()[1] else None
 
 
 def _taken_apart(learner: Any) -> tuple[bool, Any]:

@@ -60,11 +60,16 @@ def fit_binary(
             total = cells if weights is None else cells * weights
             params = {**params, weight_parameter(estimator) or "": total}
         return clone(estimator).fit(X, y, **params)
-    stand_in = copy(_sure_model())
-    stand_in.n_features_in_ = X.shape[1]
     if n and weights is not None:
         total = counted_instances(X, params)
         present, n = (present // n) * total, total
+    return sure_model(X.shape[1], n, present)
+
+
+def sure_model(d: int, n: int, present: int) -> DummyClassifier:
+    """The model of a label that all of n instances have, or none, with d features."""
+    stand_in = copy(_sure_model())
+    stand_in.n_features_in_ = d
     # class frequencies with one more instance, half of which has the label
     stand_in.class_prior_ = np.array([n - present + 0.5, present + 0.5]) / (n + 1)
     return stand_in
