@@ -98,9 +98,9 @@ class KernelRegressions(ProbabilisticClassifier):
     that for row i without it is :math:`(h_i R - h_{ii} r_i) / (1 - h_{ii})`. Means, scales, ranks
     and label frequencies are those of all rows, and are not computed again without the row.
 
-    With more rows than ``n_components``, ranks, scales and leave-one-out answers are those of the
-    components, while the regressions learn from all rows. Time is linear in the rows, and memory
-    is that of the components and of blocks.
+    With more rows than ``n_components``, ranks and scales are those of the components, and
+    leave-one-out answers those of at most four times as many rows, while the regressions learn
+    from all rows. Time is linear in the rows, and memory is that of these two and of blocks.
 
     Sparse X stays sparse, with the same answers: distances do not change if the value or rank of 0
     is subtracted.
@@ -146,16 +146,15 @@ class KernelRegressions(ProbabilisticClassifier):
     def _fit(self, X: Any, Y: LabelMatrix) -> None:
         self.kernels_, alphas = self._checked()
         (n, q), k = Y.shape, len(self.kernels_)
-        m = min(n, self.n_components)
-        check_size(
-            self, f"{q:,} labels and {m:,} components", memory=8.0 * m * (6 * m + 3 * k * q),
-            instead="fewer n_components, or OneVsAllLinear",
-        )  # fmt: skip
+        m, h = min(n, self.n_components), min(n, HELD * self.n_components)
+        memory = 8.0 * (m * (6 * m + 3 * h) + q * (k * (m + h) + len(alphas) * h))
+        sizes, instead = f"{q:,} labels and {m:,} components", "fewer n_components"
+        check_size(self, sizes, memory=memory, instead=f"{instead}, or OneVsAllLinear")
         order = check_random_state(self.random_state).permutation(n)
-        rows, held, rest = map(np.sort, (order[:m], order[: HELD * m], order[HELD * m :]))
+        rows, held, rest = map(np.sort, (order[:m], order[:h], order[h:]))
         f = np.asarray(Y.sum(axis=0), dtype=np.float64).ravel() / n
         Y_held, self.components_ = dense(Y[held]).astype(np.float64), _in_double(X[rows])
-        R, h = Y_held - f, len(held)
+        R = Y_held - f
         self._standardize()
         Y_m = dense(Y[rows])
         self.feature_weights_ = self._relevance(Y_m - Y_m.mean(axis=0))
@@ -173,10 +172,10 @@ class KernelRegressions(ProbabilisticClassifier):
             K[np.diag_indices(m)] += 1e-8 * K.diagonal().mean() + 1e-12
             L = cholesky(K, lower=True)
             B = np.empty((m, h))
-            for part, C in self._blocks(X[held], j):
+            for part, C in self._blocks(X, j, held):
                 B[:, part] = solve_triangular(L, C.T, lower=True)
             BB, BR = B @ B.T, B @ R
-            for part, C in self._blocks(X[rest], j):
+            for part, C in self._blocks(X, j, rest):
                 b = solve_triangular(L, C.T, lower=True)
                 BB += b @ b.T
                 BR += b @ (dense(Y[rest[part]]) - f)
@@ -199,16 +198,16 @@ class KernelRegressions(ProbabilisticClassifier):
         total = np.tile(self.intercept_, (X.shape[0], 1))
         for j, coef in enumerate(self.dual_coef_):
             if coef.any():
-                for part, C in self._blocks(X, j):
+                for part, C in self._blocks(X, j, np.arange(X.shape[0])):
                     total[part] += C @ coef
         return expit(total)
 
-    def _blocks(self, X: Any, j: int) -> Iterator[tuple[slice, Floats]]:
-        """Slices of the rows, and the kernel j of these rows and the components."""
+    def _blocks(self, X: Any, j: int, rows: NDArray[np.intp]) -> Iterator[tuple[slice, Floats]]:
+        """Slices of some rows, by their numbers, and the kernel j of these and the components."""
         name = self.kernels_[j]
         Z = self._view(self.components_, name)
-        for part in row_blocks(X.shape[0], max(self.components_.shape), AT_ONCE):
-            z = self._view(_in_double(X[part]), name)
+        for part in row_blocks(len(rows), max(self.components_.shape), AT_ONCE):
+            z = self._view(_in_double(X[rows[part]]), name)
             yield part, _kernel(_compare(z, Z, name), self.gamma_[j], name)
 
     def _checked(self) -> tuple[tuple[str, ...], Floats]:
