@@ -292,3 +292,19 @@ def test_numbered_names_are_those_of_a_tuple():
     assert np.asarray(names, dtype=object).tolist() == list(same)
     with pytest.raises(IndexError):
         names[3]
+
+
+def test_arrays_that_are_taken_as_they_are_are_checked_like_others():
+    learner = BRkNN(1).fit(X, Y)
+    assert learner.n_features_in_ == 1
+    with pytest.raises(ValueError, match="X has 2 features, but BRkNN is expecting 1 features"):
+        learner.predict(np.ones((2, 2)))
+    for wrong, message in ((np.nan, "NaN"), (np.inf, "infinity")):
+        with pytest.raises(ValueError, match=f"Input X contains {message}"):
+            learner.predict(np.full((2, 1), wrong))
+    with pytest.raises(NotFittedError):
+        BRkNN().predict(X)
+    named = BRkNN(1).fit(pd.DataFrame(X, columns=["a"]), Y)
+    with pytest.warns(UserWarning, match="X does not have valid feature names"):
+        named.predict(X)
+    assert not hasattr(named.fit(X, Y), "feature_names_in_")

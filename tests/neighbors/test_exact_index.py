@@ -636,3 +636,14 @@ def test_changing_what_was_given_changes_nothing(metric, storage):
     (given.data if sparse.issparse(given) else given)[:] = 7.0
     twin.same(index.kneighbors(None, 3), before)
     np.testing.assert_array_equal(dense(index.points_), X)
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "cosine", "manhattan"])
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array, np.float32])
+def test_few_queries_have_the_neighbors_of_many(metric, make, monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 3, (80, 6)) * rng.choice([1.0, 1e-170, 1e130], (80, 1))  # ties, and zeros
+    index, Q = ExactIndex(metric).fit(X), make(np.where(X > 1e30, 0.0, X)[:3])
+    expected = index.kneighbors(Q, 9)
+    monkeypatch.setattr("plurilabel.neighbors._engines.FEW", 80 * 6 * 3)
+    twin.same(index.kneighbors(Q, 9), expected)
