@@ -166,8 +166,8 @@ def test_two_people_at_once(visit):
         expect(card).to_have_count(1)
         expect(card).to_contain_text("ann: sea")
         expect(card).to_contain_text("bob: sea, sun")
-        card.get_by_role("button", name="decide so").nth(1).click()
-        expect(ann.locator("#found")).to_have_text("No such rows.")
+        card.get_by_role("button", name="use this answer").nth(1).click()
+        expect(ann.locator("#found")).to_have_text("No rows found.")
         assert set(project.labels_of(row)) == {"sea", "sun"}
 
 
@@ -345,5 +345,5 @@ def test_odd_names_are_shown_whole_and_as_text(visit, tmp_path):
         project.say("bob", "skip", {"rows": [0, 1]})
         project.next("bob"), project.next("bob", but=project.next("bob")["row"])
         page.evaluate("next()")
-        expect(page.locator("#card h2")).to_contain_text("rows that are left were skipped")
+        expect(page.locator("#card h2")).to_contain_text("remaining rows were skipped")
         assert page.evaluate("window.hit ?? 0") == 0
