@@ -156,6 +156,8 @@ def test_two_people_at_once(visit):
             assert row_of(ann) != row_of(bob)
             for one in hands:
                 one.answer()
+        accept, toast = (bob.locator(name).bounding_box() for name in ("#accept", "#toast"))
+        assert toast["y"] + toast["height"] < accept["y"]  # the message covers no button
         for page in (ann, bob):  # each sees what the other does
             expect(page.locator("#version")).to_have_text("10 of 60 rows answered")
         row = project.state.answered()[0]
