@@ -1,23 +1,21 @@
 """How far the labeling page's own queue is ahead of random order, with its own models.
 
 ``python -m benchmarks labeling_page [--repeats N] [SET ...]`` answers 200 rows of a project
-truly, in the order of its queue and in random order, and writes results/labeling-page.csv: micro
-F1 on the published test part (of goemotions, on its first 2,000 texts) of the model that is saved,
-with its own thresholds, and of the suggestions, the mean of that and the live model, cut at one
-half. To save time, models are trained after 25, 50, 100 and 200 answers.
+truly, in the order of its queue and in random order, and prints micro F1 on the published test
+part (of goemotions, on its first 2,000 texts) of the model that is saved, with its own thresholds,
+and of the suggestions, the mean of that and the live model, cut at one half. To save time, models
+are trained after 25, 50, 100 and 200 answers.
 """
 
 from __future__ import annotations
 
 import argparse
-import csv
 
 import numpy as np
 import pandas as pd
 from scipy import sparse
 from sklearn.preprocessing import StandardScaler, normalize
 
-from benchmarks import RESULTS
 from plurilabel import datasets
 from plurilabel._core.blocks import dense
 from plurilabel.metrics import micro_f1
@@ -73,18 +71,15 @@ def main():
     parser.add_argument("sets", nargs="*", default=["yeast", "goemotions"])
     parser.add_argument("--repeats", type=int, default=6)
     options = parser.parse_args()
-    with (RESULTS / "labeling-page.csv").open("w", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(["dataset", "repeats", "F1 of", "random order", "queue ahead by"])
-        for name in options.sets:
-            runs = np.array(
-                [[simulated(name, s, r) for r in (True, False)] for s in range(options.repeats)]
-            )  # (repeats, orders, 2)
-            for at, what in enumerate(("the saved model", "the suggestions")):
-                first, ahead = runs[:, 0, at], runs[:, 1, at] - runs[:, 0, at]
-                error = ahead.std(ddof=1) / np.sqrt(len(ahead))
-                cells = [name, len(runs), what, f"{first.mean():.3f}"]
-                writer.writerow([*cells, f"{ahead.mean():+.3f} ± {error:.3f}"])
+    for name in options.sets:
+        runs = np.array(
+            [[simulated(name, s, r) for r in (True, False)] for s in range(options.repeats)]
+        )  # (repeats, orders, 2)
+        for at, what in enumerate(("saved model", "suggestions")):
+            first, ahead = runs[:, 0, at], runs[:, 1, at] - runs[:, 0, at]
+            error = ahead.std(ddof=1) / np.sqrt(len(ahead))
+            print(f"{name}, {what}: random order {first.mean():.3f}", end=", ")
+            print(f"queue ahead by {ahead.mean():+.3f} ± {error:.3f}", flush=True)
 
 
 if __name__ == "__main__":

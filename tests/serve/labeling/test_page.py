@@ -70,8 +70,8 @@ class Hands:
         wanted = set(self.sets[row])
         order, chosen = self.page.evaluate("[state.order, [...state.chosen]]")
         for name in sorted(wanted ^ set(chosen)):
-            if name in order[:9]:
-                self.press(str(1 + order.index(name)))
+            if name in order[:10]:
+                self.press(str((1 + order.index(name)) % 10))
                 continue
             for length, letter in enumerate(name, 1):
                 self.press(letter)

@@ -3,7 +3,8 @@
 
 const state = { card: null, row: null, chosen: new Set(), order: [], all: false, why: null, near: null, shownAt: 0, undo: [], past: [], at: -1, me: "", version: 0, start: 0 };
 const typing = matchMedia("(pointer: fine)").matches;  // no keyboard pops up on a phone
-const FEW = 9;
+const FEW = 10;
+const keyOf = (place) => String((place + 1) % 10);
 const words = (names) => names.join(", ") || "no label";
 const percent = (share) => `${Math.floor(100 * share)}%`;
 
@@ -177,9 +178,9 @@ function contents() {
 function choice(name, place, first) {
   const p = state.row.scores[name], on = state.chosen.has(name), about = state.labels.get(name)?.description;
   return h("li", {}, h("button", { type: "button", class: first ? "bar first" : "bar", role: "switch", "aria-checked": String(on), "data-label": name, tabindex: typing ? -1 : 0,
-    "aria-label": `${name}${p == null ? "" : `, probability ${number(p)}`}${place < FEW ? `, key ${place + 1}` : ""}`, onclick: () => toggle(name) },
+    "aria-label": `${name}${p == null ? "" : `, probability ${number(p)}`}${place < FEW ? `, key ${keyOf(place)}` : ""}`, onclick: () => toggle(name) },
   h("span", { class: "box" }), h("span", { class: "name" }, name), h("span", { class: p == null ? "" : "track" }, p == null ? "" : h("span", { class: "fill", "--v": p })), h("span", { class: "score" }, p == null ? "" : number(p)),
-  place < FEW ? h("kbd", {}, String(place + 1)) : null, about ? h("span", { class: "about" }, about) : null));
+  place < FEW ? h("kbd", {}, keyOf(place)) : null, about ? h("span", { class: "about" }, about) : null));
 }
 
 // all labels by group, in order
@@ -245,7 +246,7 @@ function draw() {
     row.comments.map((one) => h("p", { class: "comment" }, h("b", {}, one.person || "somebody"), `: ${one.text}`)),
     others.length ? h("p", { class: "said" }, others.map(([person, labels], i) => [i ? "; " : "", h("b", {}, person || "somebody"), ` said ${words(labels)}`])) : null,
     h("div", { id: "near" })),
-  h("ul", { class: "keys", "aria-label": "Keys" }, [["Enter", "accept"], ["1–9", "set a label"], ["a–z", "find or add a label"], ["→", "skip"], ["←", "back"], ["!", "flag"], [":", "comment"], ["+", "similar rows"], ["Ctrl Z", "undo"]]
+  h("ul", { class: "keys", "aria-label": "Keys" }, [["Enter", "accept"], ["1–0", "set a label"], ["a–z", "find or add a label"], ["→", "skip"], ["←", "back"], ["!", "flag"], [":", "comment"], ["+", "similar rows"], ["Ctrl Z", "undo"]]
     .map(([key, does]) => h("li", {}, h("kbd", {}, key), ` ${does}`))));
   drawChoices();
   drawNear();
@@ -323,7 +324,7 @@ document.addEventListener("keydown", (event) => {
     else { const [best] = matches(text); if (best) toggle(best); else create_(text)(); }
   } else if (event.key === "Escape") { search.value = ""; drawChoices(); search.focus(); }
   else if (text) return;
-  else if (/^[1-9]$/.test(event.key)) { acts(); const name = state.order[event.key - 1]; if (name) toggle(name); }
+  else if (/^[0-9]$/.test(event.key)) { acts(); const name = state.order[(+event.key + 9) % 10]; if (name) toggle(name); }
   else if (KEYS[event.key]) { acts(); KEYS[event.key](); }
   else if (event.key.length === 1 && event.key !== " " && event.target !== search && event.target.tagName !== "BUTTON") search.focus();
 });
