@@ -166,7 +166,7 @@ class Log:
             if there and there.get(name) != value:
                 raise StoreError(
                     f"{self.path} holds {self.what} of another {name}: {there.get(name)!r}, "
-                    f"not {value!r}; give a new file"
+                    f"not {value!r}; go back to the original, or give a new file"
                 )
 
     def kept(self, name: str, value: str) -> str:

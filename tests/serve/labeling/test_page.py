@@ -70,8 +70,8 @@ class Hands:
         wanted = set(self.sets[row])
         order, chosen = self.page.evaluate("[state.order, [...state.chosen]]")
         for name in sorted(wanted ^ set(chosen)):
-            if name in order[:9]:
-                self.press(str(1 + order.index(name)))
+            if name in order[:10]:
+                self.press(str((1 + order.index(name)) % 10))
                 continue
             for length, letter in enumerate(name, 1):
                 self.press(letter)
@@ -156,6 +156,8 @@ def test_two_people_at_once(visit):
             assert row_of(ann) != row_of(bob)
             for one in hands:
                 one.answer()
+        accept, toast = (bob.locator(name).bounding_box() for name in ("#accept", "#toast"))
+        assert toast["y"] + toast["height"] < accept["y"]  # the message covers no button
         for page in (ann, bob):  # each sees what the other does
             expect(page.locator("#version")).to_have_text("10 of 60 rows answered")
         row = project.state.answered()[0]
@@ -166,8 +168,8 @@ def test_two_people_at_once(visit):
         expect(card).to_have_count(1)
         expect(card).to_contain_text("ann: sea")
         expect(card).to_contain_text("bob: sea, sun")
-        card.get_by_role("button", name="decide so").nth(1).click()
-        expect(ann.locator("#found")).to_have_text("No such rows.")
+        card.get_by_role("button", name="use this answer").nth(1).click()
+        expect(ann.locator("#found")).to_have_text("No rows found.")
         assert set(project.labels_of(row)) == {"sea", "sun"}
 
 
@@ -345,5 +347,5 @@ def test_odd_names_are_shown_whole_and_as_text(visit, tmp_path):
         project.say("bob", "skip", {"rows": [0, 1]})
         project.next("bob"), project.next("bob", but=project.next("bob")["row"])
         page.evaluate("next()")
-        expect(page.locator("#card h2")).to_contain_text("rows that are left were skipped")
+        expect(page.locator("#card h2")).to_contain_text("remaining rows were skipped")
         assert page.evaluate("window.hit ?? 0") == 0

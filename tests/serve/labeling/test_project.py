@@ -15,7 +15,7 @@ from plurilabel.serve import BadInput, StoreError
 from plurilabel.serve.labeling import LabelProject
 from plurilabel.serve.labeling._project import AUDITS
 from plurilabel.serve.labeling._state import State
-from tests.serve.labeling.problems import WORDS, answer_all, notes
+from tests.serve.labeling.problems import WORDS, answer_all, many_labels, notes
 
 
 @pytest.fixture
@@ -195,6 +195,15 @@ def test_lists(project, data):
         project.listing("all")
 
 
+def test_labels_that_nothing_tells_of_are_not_doubted():
+    labels, rng = list(many_labels(60)), random.Random(0)
+    project = LabelProject([f"day {i % 7}" for i in range(100)], labels=labels, background=False)
+    for row in range(100):
+        project.say("ann", "answer", {"rows": [row], "labels": rng.sample(labels, 2)})
+    assert project.listing("doubtful")["total"] == 0
+    project.close()
+
+
 def test_background_model_is_the_one_of_fit_on_the_export(data, tmp_path):
     frame, sets = data
     project = LabelProject(frame, labels=list(WORDS), learner="MLkNN(n_neighbors=3)", name="x")
@@ -243,12 +252,15 @@ def test_export_and_import(project, data, format):
     other.close()
 
 
-def test_predictions_and_votes(project, data):
+def test_predictions_and_votes(project, data, monkeypatch):
     with pytest.raises(BadInput, match="too few answers"):
         project.predictions()
     answer_all(project, data[1], 20)
     table = pd.read_csv(pd.io.common.BytesIO(project.predictions()))
     assert len(table) == 80 and table["answered"].sum() == 20
+    whole = [project.predictions(format) for format in ("csv", "jsonl")]
+    monkeypatch.setattr("plurilabel.serve.labeling._modeled.BLOCK", 7)
+    assert [project.predictions(format) for format in ("csv", "jsonl")] == whole
     row = project.state.answered()[0]
     assert set(str(table["labels"].fillna("")[row]).split(";")) - {""} == set(data[1][row])
     votes = pd.read_csv(pd.io.common.BytesIO(project.export("votes")))

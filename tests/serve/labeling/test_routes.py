@@ -77,6 +77,7 @@ def test_every_path(client, project):
         ("/next", 422, "person"),
         ("/row?row=99", 404, "no row 99"),
         ("/row?row=-1", 404, "no row -1"),
+        ("/next?person=eve&but=40", 404, "no row 40"),
         ("/similar?row=99", 404, "no row"),
         ("/explain?row=99", 404, "no row"),
         ("/list?which=all", 422, "which"),

@@ -26,6 +26,7 @@ from plurilabel.serve.labeling._live import LiveModel, encoded_rows
 FIRST_TRAINING = 25  # answers
 GROWTH = 1.25  # the model is trained again when there are so many times the answers
 CURVE_GROWTH = 1.1
+BLOCK = 2000  # rows that are predicted at a time
 MOST_CELLS = 2e7  # rows times labels of which the model's probabilities are kept
 _ERRORS = (ValueError, TypeError, ArithmeticError, MemoryError, OSError)
 
@@ -218,17 +219,26 @@ class ModeledRows(AnnotatedRows):
 
     def predictions(self, format: str = "csv") -> bytes:
         """All rows with their labels, given or suggested, and the probabilities."""
-        with self._lock:
-            state, P = self.state, self.probabilities(np.arange(self.state.n_rows))
-            names = [state.names[id] for id in self.live.labels]
-            if P is None:
-                raise BadInput("there are too few answers for predictions", status=409)
+        content, before = bytearray(), None
+        for start in range(0, self.state.n_rows, BLOCK):
+            rows = np.arange(start, min(start + BLOCK, self.state.n_rows))
             found, cells = [], []
-            for row, one in enumerate(P.round(4).tolist()):
+            with self._lock:  # not for long: others go on labeling
+                state, P = self.state, self.probabilities(rows)
+                names = [state.names[id] for id in self.live.labels]
+                if P is None:
+                    raise BadInput("there are too few answers for predictions", status=409)
+                if before not in (None, names):
+                    raise BadInput("the labels were changed meanwhile; try again", status=409)
+                given = [state.labels_of(row) for row in rows.tolist()]
+                told = [None if one is None else state.named(one) for one in given]
+            for row, labels, one in zip(rows.tolist(), told, P.round(4).tolist()):
                 suggested = [name for name, p in zip(names, one) if p > 0.5]
-                given = state.labels_of(row)
-                labels = suggested if given is None else state.named(given)
-                found.append((self.features_of(row), labels))
+                found.append((self.features_of(row), suggested if labels is None else labels))
                 scores = {f"score: {name}": p for name, p in zip(names, one)}
-                cells.append({"answered": int(given is not None), **scores})
-        return exchange.written(found, list(self.frame.columns), self.label_column, format, cells)
+                cells.append({"answered": int(labels is not None), **scores})
+            table = list(self.frame.columns), self.label_column, format
+            head = b"" if before is None else exchange.written([], *table, cells[:1])
+            content += exchange.written(found, *table, cells)[len(head) :]
+            before = names
+        return bytes(content)

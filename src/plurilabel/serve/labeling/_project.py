@@ -119,6 +119,8 @@ class LabelProject(ModeledRows):
         people agree, and the latter how many rows with a label are still to be found.
         """
         person = checked_name(person)
+        if but is not None:
+            self.features_of(but)  # which must exist
         with self._lock:
             until = monotonic() - LEASE
             self._leases = {r: lease for r, lease in self._leases.items() if lease[1] > until}
@@ -298,7 +300,12 @@ class LabelProject(ModeledRows):
         if (found := self.live.held_out()) is not None:
             rows, Y, P = found
             issues = find_label_issues(Y, P)
+            hits = ((P > 0.5) & (Y == 1)).sum(axis=0)
+            # doubts of a model are of use where it agrees with most answers of that kind
+            trusted = 2 * hits > np.array([(P > 0.5).sum(axis=0), Y.sum(axis=0)])
             for i, j, has in zip(issues.rows, issues.labels, issues.given):
+                if not trusted[int(has), j]:
+                    continue
                 name = self.state.names[self.live.labels[j]]
                 why.setdefault(int(rows[i]), []).append([name, "wrong" if has else "missing"])
         return list(why), why

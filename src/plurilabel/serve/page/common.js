@@ -119,9 +119,9 @@ function pictureOf(features, size = "") {
 
 function valueText(value) {
   if (value == null) return "–";
+  if (Array.isArray(value)) return `vector of ${counted(value.length, "number")}`;
   return typeof value === "number" ? String(+value.toPrecision(4)) : String(value);
 }
-
 
 function shown(features, size = "") {
   if (features == null) return [h("p", { class: "nothing" }, "This row cannot be shown. Start the service with --data to show it.")];

@@ -3,7 +3,8 @@
 
 const state = { card: null, row: null, chosen: new Set(), order: [], all: false, why: null, near: null, shownAt: 0, undo: [], past: [], at: -1, me: "", version: 0, start: 0 };
 const typing = matchMedia("(pointer: fine)").matches;  // no keyboard pops up on a phone
-const FEW = 9;
+const FEW = 10;
+const keyOf = (place) => String((place + 1) % 10);
 const words = (names) => names.join(", ") || "no label";
 const percent = (share) => `${Math.floor(100 * share)}%`;
 
@@ -98,7 +99,7 @@ async function next(but) {
   state.at = -1;
   if (row.row == null) {
     state.row = null;
-    put(byId("card"), h("article", {}, h("h2", {}, state.card.answered === state.card.rows ? "All rows are answered." : "The rows that are left were skipped, or others have them."), h("p", {}, "Look at ", h("a", { href: "#review" }, "conflicts and doubtful answers"), ", or ", h("a", { href: "#files" }, "save the model"), ".")));
+    put(byId("card"), h("article", {}, h("h2", {}, state.card.answered === state.card.rows ? "All rows are answered." : "The remaining rows were skipped, or are reserved for others."), h("p", {}, "Look at ", h("a", { href: "#review" }, "conflicts and doubtful answers"), ", or ", h("a", { href: "#files" }, "save the model"), ".")));
     return;
   }
   showRow(row);
@@ -169,7 +170,7 @@ function contents() {
   const rest = Object.fromEntries(Object.entries(row.features).filter(([name]) => !texts.some((column) => column.name === name)));
   return [
     texts.map(({ name }) => [several ? h("p", { class: "said" }, h("b", {}, name)) : null, h("p", { class: "marked long" }, marks[name] || marks[""] ? markedText(row.features[name], marks[name] ?? marks[""], 0.25) : row.features[name])]),
-    marked ? h("p", { class: "said" }, "Highlighted: words for ", h("b", {}, marked), ", and underlined, against it.") : null,
+    marked ? h("p", { class: "said" }, "Highlighted words speak for ", h("b", {}, marked), "; underlined words speak against it.") : null,
     Object.keys(rest).length ? rowContents(rest, row.row, "large") : null,
   ];
 }
@@ -177,9 +178,9 @@ function contents() {
 function choice(name, place, first) {
   const p = state.row.scores[name], on = state.chosen.has(name), about = state.labels.get(name)?.description;
   return h("li", {}, h("button", { type: "button", class: first ? "bar first" : "bar", role: "switch", "aria-checked": String(on), "data-label": name, tabindex: typing ? -1 : 0,
-    "aria-label": `${name}${p == null ? "" : `, probability ${number(p)}`}${place < FEW ? `, key ${place + 1}` : ""}`, onclick: () => toggle(name) },
+    "aria-label": `${name}${p == null ? "" : `, probability ${number(p)}`}${place < FEW ? `, key ${keyOf(place)}` : ""}`, onclick: () => toggle(name) },
   h("span", { class: "box" }), h("span", { class: "name" }, name), h("span", { class: p == null ? "" : "track" }, p == null ? "" : h("span", { class: "fill", "--v": p })), h("span", { class: "score" }, p == null ? "" : number(p)),
-  place < FEW ? h("kbd", {}, String(place + 1)) : null, about ? h("span", { class: "about" }, about) : null));
+  place < FEW ? h("kbd", {}, keyOf(place)) : null, about ? h("span", { class: "about" }, about) : null));
 }
 
 // all labels by group, in order
@@ -197,6 +198,7 @@ function drawChoices() {
   const exact = found?.some((name) => name.toLowerCase() === text.trim().toLowerCase());
   const create = text.trim() && !exact ? h("li", {}, h("button", { type: "button", class: found.length ? "bar" : "bar first", onclick: create_(text) }, h("span", {}, "+"), h("span", { class: "name" }, `Add the label “${text.trim()}”`))) : null;
   put(byId("choices"), found ? [found.slice(0, 12).map((name, i) => choice(name, FEW, i === 0)), create] : state.all ? grouped() : state.order.map((name, place) => choice(name, place)));
+  byId("first").textContent = found ? found[0] ? `Enter sets ${found[0]}` : `Enter adds ${text.trim()}` : "";
   const hidden = state.card.labels.length - state.order.length;
   byId("all").hidden = hidden <= 0 || Boolean(text);
   byId("all").textContent = state.all ? "Only the suggested labels" : `All ${state.card.labels.length} labels`;
@@ -228,7 +230,7 @@ function draw() {
     h("div", { class: "desk" },
       h("div", { class: "what-is", id: "what", tabindex: 0, role: "region", "aria-label": "The row" }, contents()),
       h("div", { class: "choose" },
-        h("input", { type: "text", id: "search", role: "combobox", "aria-expanded": "true", "aria-controls": "choices", autocomplete: "off", spellcheck: "false", "aria-label": "Find or add a label",
+        h("input", { type: "text", id: "search", "aria-controls": "choices", autocomplete: "off", spellcheck: "false", "aria-label": "Find or add a label",
           placeholder: card.labels.length ? "Type to find a label, or to add one" : "Type the name of your first label, then Enter", oninput: drawChoices }),
         h("ul", { class: "bars", id: "choices", "aria-label": "Labels" }),
         h("button", { type: "button", class: "plain", id: "all", onclick: () => { state.all = !state.all; drawChoices(); } }),
@@ -244,7 +246,7 @@ function draw() {
     row.comments.map((one) => h("p", { class: "comment" }, h("b", {}, one.person || "somebody"), `: ${one.text}`)),
     others.length ? h("p", { class: "said" }, others.map(([person, labels], i) => [i ? "; " : "", h("b", {}, person || "somebody"), ` said ${words(labels)}`])) : null,
     h("div", { id: "near" })),
-  h("ul", { class: "keys", "aria-label": "Keys" }, [["Enter", "accept"], ["1–9", "set a label"], ["a–z", "find or add a label"], ["→", "skip"], ["←", "back"], ["!", "flag"], [":", "comment"], ["+", "similar rows"], ["Ctrl Z", "undo"]]
+  h("ul", { class: "keys", "aria-label": "Keys" }, [["Enter", "accept"], ["1–0", "set a label"], ["a–z", "find or add a label"], ["→", "skip"], ["←", "back"], ["!", "flag"], [":", "comment"], ["+", "similar rows"], ["Ctrl Z", "undo"]]
     .map(([key, does]) => h("li", {}, h("kbd", {}, key), ` ${does}`))));
   drawChoices();
   drawNear();
@@ -267,14 +269,13 @@ const accept = once(async () => {
   byId("card").firstElementChild.classList.add("saved");
   const final = state.row.conflict || Object.keys(state.row.answers).some((person) => person !== state.me) && state.row.answered;
   await tell("answer", { rows, labels, seconds, ...(final ? { final: true } : {}) }, `Saved for ${rows.length === 1 ? `row ${row + 1}` : `${rows.length} rows`}: ${words(labels)}.`);
-  byId("done").textContent = `Row ${row + 1} accepted: ${words(labels)}`;
   state.past = [...state.past.filter((one) => one !== row), row];
   await next();
 });
 const skip = once(async () => { const { row } = state.row; await tell("skip", { rows: [row] }, `Row ${row + 1} skipped.`); await next(row); });
 const back = once(async () => {
   const at = (state.at < 0 ? state.past.length : state.at) - 1;
-  if (at < 0) { say("There is no earlier answer of yours."); return; }
+  if (at < 0) { say("You have no earlier answers."); return; }
   await open(state.past[at]);
   state.at = at;
 });
@@ -323,7 +324,7 @@ document.addEventListener("keydown", (event) => {
     else { const [best] = matches(text); if (best) toggle(best); else create_(text)(); }
   } else if (event.key === "Escape") { search.value = ""; drawChoices(); search.focus(); }
   else if (text) return;
-  else if (/^[1-9]$/.test(event.key)) { acts(); const name = state.order[event.key - 1]; if (name) toggle(name); }
+  else if (/^[0-9]$/.test(event.key)) { acts(); const name = state.order[(+event.key + 9) % 10]; if (name) toggle(name); }
   else if (KEYS[event.key]) { acts(); KEYS[event.key](); }
   else if (event.key.length === 1 && event.key !== " " && event.target !== search && event.target.tagName !== "BUTTON") search.focus();
 });
@@ -341,7 +342,7 @@ async function review(more = false) {
     if (turn !== review.turn) return;
     const cards = found.rows.map(reviewed);
     if (more) byId("rows-found").append(...cards); else put(byId("rows-found"), cards);
-    byId("found").textContent = found.total ? counted(found.total, "row") : "No such rows.";
+    byId("found").textContent = found.total ? counted(found.total, "row") : "No rows found.";
     byId("more").hidden = state.start + 20 >= found.total;
   } catch (error) { byId("found").textContent = form.which.value === "before" && !label ? "Choose a label." : error.message; put(byId("rows-found")); byId("more").hidden = true; }
 }
@@ -352,7 +353,7 @@ function reviewed(row) {
   return h("article", {}, h("header", {}, h("b", {}, `Row ${row.row + 1}`), h("span", {}, row.flagged ? "flagged" : "")),
     row.why.slice(0, 4).map(([name, what]) => h("span", { class: "note" }, `${name}: probably ${what}`)),
     rowContents(row.features, row.row, ""),
-    people.map(([person, labels]) => h("p", { class: "said" }, h("b", {}, person || "somebody"), `: ${words(labels)} `, row.conflict ? h("button", { type: "button", class: "plain", onclick: decide(labels) }, "decide so") : null)),
+    people.map(([person, labels]) => h("p", { class: "said" }, h("b", {}, person || "somebody"), `: ${words(labels)} `, row.conflict ? h("button", { type: "button", class: "plain", onclick: decide(labels) }, "use this answer") : null)),
     people.length ? null : h("p", { class: "said" }, "suggested: ", words(row.labels)),
     row.comments.map((one) => h("p", { class: "comment" }, h("b", {}, one.person || "somebody"), `: ${one.text}`)),
     h("div", { class: "actions" }, h("button", { type: "button", onclick: attempt(() => open(row.row)) }, "Open")));
