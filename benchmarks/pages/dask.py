@@ -14,9 +14,9 @@ answers : predictions of 200 labels for ``--n`` rows with 100 features in a Parq
     process with all rows in memory, in blocks, and by two workers of 1 GB; whether the files
     are equal, processor seconds and peaks of memory. The goal is 1.3 of the processor time.
 spread : binary relevance with logistic regression on the same rows, in memory and on two workers.
-rows : binary relevance with logistic regression by ``distributed.fit``: ``--memory-n`` of these rows
-    in memory, by scikit-learn and as blocks, and on two workers of 1 GB; then ``--n`` rows on
-    these, with their predictions and measures. Processor seconds, their ratios per row, peaks.
+rows : binary relevance with logistic regression by ``distributed.fit``: ``--memory-n`` of these
+    rows in memory, by scikit-learn and as blocks, and on two workers of 1 GB; then ``--n`` rows
+    on these, with their predictions and measures. Processor seconds, their ratios per row, peaks.
 """
 
 from __future__ import annotations
@@ -47,7 +47,13 @@ from threadpoolctl import threadpool_limits
 
 from distributed import Client, LocalCluster
 from plurilabel import (
-    BinaryRelevance, DaskIndex, DaskLazyClassifier, ExactIndex, MLkNN, metrics, save,
+    BinaryRelevance,
+    DaskIndex,
+    DaskLazyClassifier,
+    ExactIndex,
+    MLkNN,
+    metrics,
+    save,
 )  # fmt: skip
 from plurilabel.distributed import _tiles as tasks
 from plurilabel.distributed import evaluate, fit, predict_proba, read, spread
@@ -392,46 +398,50 @@ def spread_by_labels(n: int, d: int, q: int, limit: int, folder: Path) -> None:
 
 
 def by_rows(n: int, few: int, d: int, q: int, limit: int, folder: Path) -> None:
-    learner = BinaryRelevance(LogisticRegression())
-    names = [f"y{l}" for l in range(q)]
     line("rows", "how", "processor s", "ratio per row", "peak of a worker, MB", "micro F1")
-    base = 0.0
-    for size in (few, n):
-        path = folder / f"{size}.parquet"
-        table(size, d, q, path, labelled=True)
-        if size == few:
-            X, Y = pd.read_parquet(path).to_numpy()[:, :d], labels(path)
-            _, base, alone = measured(None, lambda: clone(learner).fit(X, Y))
-            line(f"{size:,}", "scikit-learn, in memory", f"{base:.1f}", "1.00", "", "")
-            _, spent, _ = measured(None, lambda: fit(learner, X, Y))
-            line(f"{size:,}", "blocks in memory", f"{spent:.1f}", f"{spent / base:.2f}", "", "")
-        for part in folder.glob("Y*.npy"):
-            part.unlink()
-        with cluster(f"{limit}MB", str(folder)) as client:
-            data = read(str(path), labels=names)
-            _, spent, found = measured(client, lambda: fit(learner, data.X, data.Y))
-            ratio, peak = spent / size / (base / few), max(client.run(_peak_mb).values())
-            line(f"{size:,}", "two workers", f"{spent:.1f}", f"{ratio:.2f}", f"{peak:.0f}", "")
-            passes = max(int(np.max(one.n_iter_)) for one in found.estimators_)
-            print("passes:", passes)
-            if size == few:
-                print("farthest coefficient:", _farthest(alone, found))
+    table(few, d, q, folder / "few.parquet", labelled=True)
+    alone, base = _in_memory(pd.read_parquet(folder / "few.parquet").to_numpy(), d)
+    found = _on_workers(few, folder / "few.parquet", q, limit, base / few)
+    print("farthest coefficient:", _farthest(alone, found))
+    table(n, d, q, folder / "many.parquet", labelled=True)
+    _on_workers(n, folder / "many.parquet", q, limit, base / few)
 
-            def ask() -> Any:
-                scores = predict_proba(found, data.X)
-                return evaluate(data.Y, scores, scores > 0.5)
 
-            _, spent, told = measured(client, ask)
-            peak = max(client.run(_peak_mb).values())
-            line(f"{size:,}", "predictions and measures", f"{spent:.1f}", "", f"{peak:.0f}",
-                 f"{told['micro_f1']:.4f}")  # fmt: skip
-        if size == few:
-            _, spent, told = measured(
-                None, lambda: metrics.evaluate(Y, alone.predict_proba(X), alone.predict(X))
-            )
-            line(f"{size:,}", "predictions and measures, in memory", f"{spent:.1f}", "", "",
-                 f"{told['micro_f1']:.4f}")  # fmt: skip
-            del X, Y
+def _in_memory(rows: Any, d: int) -> tuple[Any, float]:
+    X, Y = rows[:, :d], rows[:, d:].astype(np.int8)
+    learner, size = BinaryRelevance(LogisticRegression()), f"{len(rows):,}"
+    _, base, alone = measured(None, lambda: clone(learner).fit(X, Y))
+    line(size, "scikit-learn, in memory", f"{base:.1f}", "1.00", "", "")
+    _, spent, _ = measured(None, lambda: fit(learner, X, Y))
+    line(size, "blocks in memory", f"{spent:.1f}", f"{spent / base:.2f}", "", "")
+
+    def ask() -> Any:
+        return metrics.evaluate(Y, alone.predict_proba(X), alone.predict(X))["micro_f1"]
+
+    _, spent, told = measured(None, ask)
+    line(size, "predictions and measures, in memory", f"{spent:.1f}", "", "", f"{told:.4f}")
+    return alone, base
+
+
+def _on_workers(n: int, path: Path, q: int, limit: int, per_row: float) -> Any:
+    learner = BinaryRelevance(LogisticRegression())
+    with cluster(f"{limit}MB", str(path.parent)) as client:
+        data = read(str(path), labels=[f"y{l}" for l in range(q)])
+        _, spent, found = measured(client, lambda: fit(learner, data.X, data.Y))
+        ratio, peak = spent / n / per_row, max(client.run(_peak_mb).values())
+        passes = max(int(np.max(one.n_iter_)) for one in found.estimators_)
+        line(f"{n:,}", f"two workers, {passes} passes", f"{spent:.1f}", f"{ratio:.2f}",
+             f"{peak:.0f}", "")  # fmt: skip
+
+        def ask() -> Any:
+            scores = predict_proba(found, data.X)
+            return evaluate(data.Y, scores, scores > 0.5)["micro_f1"]
+
+        _, spent, told = measured(client, ask)
+        peak = max(client.run(_peak_mb).values())
+        line(f"{n:,}", "predictions and measures, two workers", f"{spent:.1f}", "", f"{peak:.0f}",
+             f"{told:.4f}")  # fmt: skip
+    return found
 
 
 def _farthest(one: Any, other: Any) -> float:

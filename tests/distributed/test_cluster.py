@@ -172,6 +172,29 @@ def test_training_survives_a_killed_worker(client, monkeypatch):
         np.testing.assert_array_equal(found.predict_proba(X), expected.predict_proba(X))
 
 
+def test_sums_over_blocks_survive_a_killed_worker(client, tmp_path, monkeypatch):
+    monkeypatch.setattr("plurilabel.distributed._fit.KEPT", 0.0)  # blocks are read again
+    np.save(tmp_path / "X.npy", X)
+
+    def load(start):
+        time.sleep(0.02)
+        return np.load(tmp_path / "X.npy")[start : start + 400]
+
+    parts = [
+        da.from_delayed(dask.delayed(load)(start), (400, 30), dtype=X.dtype)
+        for start in range(0, 4000, 400)
+    ]
+    learner = BinaryRelevance(LogisticRegression(tol=1e-10))
+    with dask.config.set(scheduler="threads"):
+        expected = plurilabel.distributed.fit(learner, da.concatenate(parts), Y)
+    for index in (0, -1):
+        victim, killer = killing(client, 1, index)
+        found = plurilabel.distributed.fit(learner, da.concatenate(parts), Y)
+        killer.join()
+        assert victim not in pids(client)
+        np.testing.assert_array_equal(found.predict_proba(X), expected.predict_proba(X))
+
+
 def _dies(*_):
     os.kill(os.getpid(), signal.SIGKILL)
 

@@ -85,7 +85,7 @@ def fit(learner: Any, X: Any, Y: Any, *, rows: int | None = None) -> Any:
     dask = import_dask("fit")
     form = dask.delayed(_first_rows)(blocks.parts[0], names)
     Y_form = dask.delayed(_first_rows)(labels.parts[0], column_names(Y), 0)
-    like, Y_like = dask.compute(form, Y_form)
+    like, Y_like = computed(dask.delayed([form, Y_form]))
     parts = blocks.parts
     if names is not None:
         parts = [dask.delayed(_named)(part, names) for part in parts]
