@@ -117,7 +117,7 @@ def left_out(estimator: Any, X: Any, feature_names: Any = None) -> Explanations 
     vectors = any(hasattr(one, "probes_") for one in inside)
     if feature_names is not None or not vectors or any(hasattr(one, "index_") for one in inside):
         return None
-    kinds = next((one.kinds_ for one in inside if hasattr(one, "kinds_")), {})
+    kinds: Any = next((one.kinds_ for one in inside if hasattr(one, "kinds_")), {})
     columns = [""] if texts is not None else [name for name in kinds if kinds[name] == "text"]
     cells = {name: X[name].tolist() if name else texts for name in columns}
     found = (_without_words(estimator, X, i, cells) for i in range(len(X)))
