@@ -72,12 +72,7 @@ class FunctionEncoder(TextEncoder):
         check_params(self)
         if self.cache is not None and not self.name:
             raise ValueError("name must say which model the vectors in cache are of, got None")
-        vectors = encoded(
-            texts,
-            self.func,
-            batch_size=self.batch_size,
-            model=self.name or "func",
-            cache=self.cache,
-            progress=self.progress,
-        )
+        options: Any = {"batch_size": self.batch_size, "progress": self.progress}
+        model = self.name or "func"
+        vectors = encoded(texts, self.func, model=model, cache=self.cache, **options)
         return unit_rows(vectors) if self.normalize else vectors

@@ -6,10 +6,10 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from plurilabel._core.compat import all_constraints, check_params
+from plurilabel._core.compat import check_params
 from plurilabel._core.fitted import Declared, count, numbers
 from plurilabel._core.words import is_unicode
 
@@ -19,7 +19,7 @@ PROBES = (
 )  # their vectors tell one model from another
 
 
-class TextEncoder(TransformerMixin, BaseEstimator):
+class TextEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Base class of the encoders of text; an encoder writes ``_vectors(texts)``.
 
     A fitted encoder holds no more than the vectors of two fixed texts, ``probes_``. The model
@@ -27,15 +27,10 @@ class TextEncoder(TransformerMixin, BaseEstimator):
     there. Model files and pickles stay small, and never answer with another model.
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]]
     _fitted: ClassVar[Declared] = {
         "n_features_out_": count(),
         "probes_": numbers(len(PROBES), "n_features_out_"),
     }
-
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        cls._parameter_constraints = all_constraints(cls)
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
         """Load the model; nothing is learned from the texts.
@@ -82,11 +77,9 @@ class TextEncoder(TransformerMixin, BaseEstimator):
                 f"{found.shape[1]} dimensions, not {self.n_features_out_}, or other vectors"
             )
 
-    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:  # noqa: ARG002
-        """Names of the dimensions, such as ``staticencoder0``."""
-        check_is_fitted(self)
-        name = type(self).__name__.lower()
-        return np.array([f"{name}{j}" for j in range(self.n_features_out_)], dtype=object)
+    @property
+    def _n_features_out(self) -> int:
+        return self.n_features_out_
 
     def _probes(self) -> NDArray[np.float32]:
         """Vectors of the fixed texts."""

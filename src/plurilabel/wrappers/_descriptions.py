@@ -13,6 +13,7 @@ from scipy.special import expit, log_expit, logit, softmax
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import normalize
 from sklearn.utils.validation import check_is_fitted
 
 from plurilabel._core.base import (
@@ -148,11 +149,10 @@ class LabelDescriptions(ProbabilisticClassifier, OutOfFoldWrapper):
     def of_columns(self, encoder: Any, texts: Sequence[str], names: Sequence[str]) -> Self:
         """A copy, not fitted, whose classifier gets the rows of a table from an encoder."""
         self.label_names_ = np.asarray(names, dtype=object)
-        same = clone(self).set_params(descriptions=self._described())
-        if encoder is not None and self.estimator is not None:
-            same.set_params(estimator=make_pipeline(encoder, self.estimator))
-        if len(texts) == 1:
-            same.set_params(text=texts[0])
+        text = texts[0] if len(texts) == 1 else self.text
+        same = clone(self).set_params(descriptions=self._described(), text=text)
+        if encoder is not None and same.estimator is not None:
+            same.estimator = make_pipeline(encoder, same.estimator)
         return same
 
     def _learn(self, X: Any, Y: LabelMatrix, held_out: HeldOut) -> None:
@@ -214,14 +214,16 @@ class LabelDescriptions(ProbabilisticClassifier, OutOfFoldWrapper):
             return None
         encoder = StaticEncoder() if self.encoder is None else clone(self.encoder)
         self.encoder_ = encoder.fit(texts)
-        self.label_vectors_ = _unit(encoder.transform(self._described()))
+        self.label_vectors_ = normalize(
+            np.asarray(encoder.transform(self._described()), np.float64)
+        )
         raw = self._similarities(X)
         self.mean_, spread = raw.mean(axis=0), raw.std(axis=0)
         self.deviation_ = np.where(spread > 1e-6, spread, 1.0)  # equal ones are only centred
         return (raw - self.mean_) / self.deviation_
 
     def _similarities(self, X: Any) -> NDArray[np.float64]:
-        vectors = _unit(self.encoder_.transform(self._texts(X)))
+        vectors = normalize(np.asarray(self.encoder_.transform(self._texts(X)), np.float64))
         return (vectors @ self.label_vectors_.T - self.mean_) / self.deviation_
 
     def _described(self) -> list[str]:
@@ -247,8 +249,3 @@ class LabelDescriptions(ProbabilisticClassifier, OutOfFoldWrapper):
                 raise ValueError(f"text must name one of the columns of text, {found}, got None")
             return X[found[0]] if found else None
         return X if is_texts(X) else None
-
-
-def _unit(vectors: Any) -> NDArray[np.float64]:
-    vectors = np.asarray(vectors, dtype=np.float64)
-    return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)

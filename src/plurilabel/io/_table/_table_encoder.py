@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, ClassVar, Self
+from dataclasses import KW_ONLY, dataclass
+from typing import Annotated, Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,11 +25,13 @@ from plurilabel.io._table._encoder import column_transformer, imputer, is_dense
 from plurilabel.io._table._frame import Frame, open_frame, table_module
 from plurilabel.io._table._kinds import Typed, typed_frame, typed_like
 
+Names: TypeAlias = Annotated[str | Sequence[str], str, list, tuple] | None  # of columns
 KINDS = ("numbers", "dates", "categories", "text")
 TEXT = "text"
 """The column of texts that come without a table."""
 
 
+@dataclass(eq=False, repr=False)
 class TableEncoder(TransformerMixin, BaseEstimator):
     """Encode the columns of a table, or texts, as numbers.
 
@@ -105,32 +108,18 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     ['blue', 'day', 'night', 'red']
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **{key: [None, str, list, tuple] for key in ("text", "categorical", "drop")},
-        "numbers": [None, StrOptions({"passthrough"}), HasMethods(["fit", "transform"])],
-        "words": [None, HasMethods(["fit", "transform"])],
-        **{key: [None, Mapping] for key in ("kinds", "written")},
-    }
     _fitted: ClassVar[Declared] = {"feature_names_in_": values("n_features_in_")}
 
-    def __init__(
-        self,
-        *,
-        text: str | Sequence[str] | None = None,
-        categorical: str | Sequence[str] | None = None,
-        drop: str | Sequence[str] | None = None,
-        numbers: Any = None,
-        words: Any = None,
-        kinds: Mapping[str, str] | None = None,
-        written: Mapping[str, str] | None = None,
-    ):
-        self.text = text
-        self.categorical = categorical
-        self.drop = drop
-        self.numbers = numbers
-        self.words = words
-        self.kinds = kinds
-        self.written = written
+    _: KW_ONLY
+    text: Names = None
+    categorical: Names = None
+    drop: Names = None
+    numbers: Annotated[
+        Any, StrOptions({"passthrough"}), HasMethods(["fit", "transform"]), None
+    ] = None
+    words: Annotated[Any, HasMethods(["fit", "transform"])] | None = None
+    kinds: Annotated[Mapping[str, str], Mapping] | None = None
+    written: Annotated[Mapping[str, str], Mapping] | None = None
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
         """Detect the kinds of the columns and learn their encoding.

@@ -16,13 +16,7 @@ from sklearn.utils.validation import check_consistent_length
 
 from plurilabel._core.base import LabelMatrix
 from plurilabel._core.blocks import has_missing
-from plurilabel._core.compat import (
-    AtLeastOne,
-    HasMethods,
-    Positive,
-    StrOptions,
-    safe_indexing,
-)
+from plurilabel._core.compat import AtLeastOne, HasMethods, Positive, StrOptions, safe_indexing
 from plurilabel._core.data.bags import Bags
 from plurilabel._core.limits import check_size
 from plurilabel._core.unknown import UnknownLabels
@@ -38,12 +32,7 @@ from plurilabel.thresholds import (
     strategy_names,
 )
 from plurilabel.wrappers.automatic._copies import warn_of_copies
-from plurilabel.wrappers.automatic._ensemble import (
-    Choice,
-    Cut,
-    calibrated,
-    cuts_for,
-)
+from plurilabel.wrappers.automatic._ensemble import Choice, Cut, calibrated, cuts_for
 from plurilabel.wrappers.automatic._large import (
     MANY_ROWS,
     TESTED,

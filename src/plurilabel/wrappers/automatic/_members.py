@@ -31,13 +31,7 @@ from plurilabel._core.limits import check_size
 from plurilabel._core.scores import check_count, label_scores, score_method
 from plurilabel._core.unknown import UnknownLabels
 from plurilabel.model_selection.shared import group_numbers
-from plurilabel.wrappers.automatic._ensemble import (
-    FORMS,
-    HeldOut,
-    cut_sets,
-    in_form,
-    mean_scores,
-)
+from plurilabel.wrappers.automatic._ensemble import FORMS, HeldOut, cut_sets, in_form, mean_scores
 from plurilabel.wrappers.automatic._large import ENTRIES, sparse_mean, sparse_sets
 from plurilabel.wrappers.automatic._pool import answers, fit_one
 from plurilabel.wrappers.automatic._portfolio import Candidate, for_known_labels

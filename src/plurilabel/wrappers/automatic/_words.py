@@ -65,7 +65,7 @@ def blocks(encoder: TableEncoder, X: Any, limit: float | None) -> dict[str, Any]
     letters = _letters(encoder, X)
     if letters <= min(MOST_LETTERS, np.inf if limit is None else LETTERS * limit):
         given |= {"analyzer": "char_wb", "max_features": MOST_PARTS}
-        sizes = (2, 5) if letters <= MANY_LETTERS else (4, 4)
+        sizes = (2, 4 if few else 5) if letters <= MANY_LETTERS else (4, 4)
         found["parts"] = TfidfVectorizer(ngram_range=sizes, **given)
     if few and all(map(find_spec, ("wordllama", "tokenizers", "safetensors"))):
         found["vectors"] = StaticEncoder()
