@@ -123,11 +123,7 @@ def left_out(estimator: Any, X: Any, feature_names: Any = None) -> Explanations 
 def _without_words(estimator: Any, X: Any, i: int, texts: dict[str, Any]) -> Contributions:
     """Changes of the scores of a row without one of the words in its columns of text."""
     letters = sum(len(column[i]) for column in texts.values())
-    each = (
-        (name, word, _without(column[i], places))
-        for name, column in texts.items()
-        for word, places in _places(column[i]).items()
-    )
+    each = ((name, *one) for name, column in texts.items() for one in _each_without(column[i]))
     words = list(islice(each, min(MOST_WORDS, max(10, MOST_LETTERS // max(1, letters)))))
     rows: Any = None
     for name, column in texts.items():
@@ -137,32 +133,28 @@ def _without_words(estimator: Any, X: Any, i: int, texts: dict[str, Any]) -> Con
         else:
             rows = X.iloc[np.full(len(cells), i)] if rows is None else rows
             rows = rows.assign(**{name or X.columns[0]: cells})
-    scores = np.asarray(label_scores(estimator, rows), dtype=np.float64)
-    is_odds = score_method(estimator) == "predict_proba"
-    values = log_odds(scores, SURELY) if is_odds else scores
-    parts = values[0] - values[1:]
+    scores, scale = np.asarray(label_scores(estimator, rows), dtype=np.float64), "score"
+    values = scores
+    if score_method(estimator) == "predict_proba":
+        values, scale = log_odds(scores, SURELY), "log-odds of the score"
+    parts, scales = values[0] - values[1:], (LEFT_OUT.format(scale),) * scores.shape[1]
     base = values[0] - parts.sum(axis=0)  # the rest, so that base and parts add up
-    scale = LEFT_OUT.format("log-odds of the score" if is_odds else "score")
     of_column = {name: f"{name if len(texts) > 1 else 'text'}: " if name else "" for name in texts}
     said = [of_column[name] + word for name, word, _ in words]
     named = (one.label_names_ for one in _inside(estimator) if hasattr(one, "label_names_"))
     names = next(named, default_label_names(scores.shape[1]))
-    why = Parts(said, parts, base, (scale,) * len(base)).said_of(scores[0], names)
+    why = Parts(said, parts, base, scales).said_of(scores[0], names)
     return replace(why, text=texts[""][i] if "" in texts else None)
 
 
-def _places(text: str) -> dict[str, list[tuple[int, int]]]:
-    """Words in small letters, and their places."""
-    found: dict[str, list[tuple[int, int]]] = {}
-    for word in WORD.finditer(lower(text)):
-        found.setdefault(word[0], []).append(word.span())
-    return found
-
-
-def _without(text: str, places: Sequence[tuple[int, int]]) -> str:
-    """The text without these places."""
-    starts, ends = zip(*places)
-    return "".join(text[a:b] for a, b in zip((0, *ends), (*starts, len(text))))
+def _each_without(text: str) -> Iterator[tuple[str, str]]:
+    """Each word, in small letters, and the text without it."""
+    places: dict[str, list[tuple[int, int]]] = {}
+    for found in WORD.finditer(lower(text)):
+        places.setdefault(found[0], []).append(found.span())
+    for word, spans in places.items():
+        starts, ends = zip(*spans)
+        yield word, "".join(text[a:b] for a, b in zip((0, *ends), (*starts, len(text))))
 
 
 def _inside(part: Any) -> Iterator[Any]:
