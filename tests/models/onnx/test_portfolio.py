@@ -21,6 +21,7 @@ from plurilabel import (
     CalibratedClassifier,
     ExpectedF,
     ImputedLabels,
+    KernelRegressions,
     LabelPowerset,
     MLkNN,
     MLRandomForest,
@@ -69,6 +70,7 @@ def portfolio():
             yield pytest.param(kind, one.estimator, id=f"{kind}: {one.name}")
         for loss in ("squared_hinge", "logistic"):
             yield pytest.param(kind, OneVsAllLinear(loss=loss), id=f"{kind}: one vs all, {loss}")
+        yield pytest.param(kind, KernelRegressions(), id=f"{kind}: kernel regressions")
 
 
 @pytest.mark.parametrize(("kind", "learner"), list(portfolio()))

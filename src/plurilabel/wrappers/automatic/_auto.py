@@ -67,8 +67,8 @@ ENOUGH = 5000  # rows: with more, one split is enough for a quick comparison
 class AutoClassifier(MeanOfLearners):
     """Choose learners for the data, and weight them for a measure.
 
-    A portfolio of learners is cross-validated: nearest neighbors, kernel and logistic regressions,
-    chains, support vector machines, forests, gradient boosting and neural networks, for each
+    A portfolio of learners is cross-validated: nearest neighbors, logistic regressions and chains
+    of them, support vector machines, forests, gradient boosting and neural networks, for each
     label and for whole label sets. A weighted mean is built from their out-of-fold scores by
     greedy selection, a threshold is fitted to the measure, and the learners with a weight are
     refitted on all rows. Learners that cannot win are dropped after the first fold. If a single

@@ -30,7 +30,7 @@ from plurilabel._core.data.bags import Bags
 from plurilabel._core.unknown import known_part, takes_unknown_labels
 from plurilabel.bags import MIMLNN, MIMLSVM, BagsToRows, MIMLkNN
 from plurilabel.learners import learner_text, set_seeds
-from plurilabel.learners.adaptation import KernelRegressions, MLRandomForest
+from plurilabel.learners.adaptation import MLRandomForest
 from plurilabel.learners.boosting import MLGradientBoosting
 from plurilabel.learners.extreme import OneVsAllLinear
 from plurilabel.learners.lazy import MLkNN
@@ -154,9 +154,7 @@ def for_known_labels(learner: Any) -> Any:
 
 
 # with wide features these take most of the time, and gain little or nothing
-_NOT_WIDE = (
-    "kernel regressions", "support vectors", "extra trees", "chains", "network", "BP-MLL",
-)  # fmt: skip
+_NOT_WIDE = ("support vectors", "extra trees", "chains", "network", "BP-MLL")
 _QUICK = (
     "ML-kNN", "ML-kNN, cosine", "logistic regression, C=0.1", "logistic regression, C=1",
     "logistic regression for label sets",
@@ -205,7 +203,6 @@ def _for_dense(s: Size, seed: int) -> list[Candidate]:
             for name, learner in several.items()
         ),
         Candidate("support vectors for label sets", by_set, cost, True, family="label sets"),
-        _kernels(s, seed),
         *_forests(s, seed),
         *_boosters(seed, boosted),
         *_others(s, seed),
@@ -239,7 +236,6 @@ def _for_sparse(s: Size, seed: int) -> list[Candidate]:
             "support vectors for label sets", kernel_sets, 2 * kernel + kernel_cost, True,
             family="label sets",
         ),
-        _kernels(s, seed),
         *_forests(s, seed),
         *_boosters(seed, boosted),
         *_others(s, seed),
@@ -259,14 +255,6 @@ def _linear(s: Size, name: str, loss: str, costs: Sequence[float]) -> list[Candi
         )
         for C in costs
     ]  # fmt: skip
-
-
-def _kernels(s: Size, seed: int) -> Candidate:
-    """Regressions by five kernels, of all rows and at most 1024 of them."""
-    m = min(s.n, 1024)
-    cost = 1e-9 * m**2 * (m + s.n) + 3.5e-9 * m * (s.stored + 2 * s.n * s.q)
-    learner = KernelRegressions(random_state=seed)
-    return Candidate("kernel regressions", learner, cost, family="kernel regressions")
 
 
 def _forests(s: Size, seed: int) -> list[Candidate]:
