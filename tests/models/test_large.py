@@ -259,7 +259,7 @@ def test_mapping_takes_little_memory(saved, tree, tmp_path, monkeypatch):
     before = resident()
     back = plurilabel.load(tmp_path / "heavy.skops", mmap_mode="r").estimator
     assert max(peaks) - before < 40
-    assert resident() - before < 20
+    assert resident() - before < 40
     assert back.weights_.nnz == n
 
 
