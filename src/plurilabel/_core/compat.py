@@ -128,9 +128,9 @@ def option_words(constraints: Any) -> frozenset[str]:
 
 
 def check_params(estimator: Any) -> None:
-    """Check the parameters of an estimator against their types and ``_parameter_constraints``."""
-    kind, given = type(estimator), estimator.get_params(deep=False)
-    validate_parameter_constraints(all_constraints(kind), given, kind.__name__)
+    """Check the parameters of an estimator against its ``_parameter_constraints``."""
+    name, given = type(estimator).__name__, estimator.get_params(deep=False)
+    validate_parameter_constraints(estimator._parameter_constraints, given, name)
 
 
 def check_sample_weight(weight: Any, X: Any, *, non_negative: bool = True) -> NDArray[np.float64]:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from plurilabel._core.base import AllOrNothing
 from plurilabel._core.compat import check_params
 from plurilabel._core.fitted import Declared, count, numbers
 from plurilabel._core.words import is_unicode
@@ -19,7 +20,7 @@ PROBES = (
 )  # their vectors tell one model from another
 
 
-class TextEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class TextEncoder(AllOrNothing, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Base class of the encoders of text; an encoder writes ``_vectors(texts)``.
 
     A fitted encoder holds no more than the vectors of two fixed texts, ``probes_``. The model

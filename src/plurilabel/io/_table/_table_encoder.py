@@ -16,7 +16,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 from sklearn.utils.validation import check_is_fitted
 
-from plurilabel._core.base import default_feature_names
+from plurilabel._core.base import AllOrNothing, default_feature_names
 from plurilabel._core.compat import HasMethods, StrOptions, check_params
 from plurilabel._core.fitted import Declared, values
 from plurilabel._core.names import no_column
@@ -32,7 +32,7 @@ TEXT = "text"
 
 
 @dataclass(eq=False, repr=False)
-class TableEncoder(TransformerMixin, BaseEstimator):
+class TableEncoder(AllOrNothing, TransformerMixin, BaseEstimator):
     """Encode the columns of a table, or texts, as numbers.
 
     The kind of each column is detected: numbers, dates, categories, text, or lists of numbers.
