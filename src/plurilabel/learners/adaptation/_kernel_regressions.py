@@ -45,7 +45,8 @@ class KernelRegressions(ProbabilisticClassifier):
     Parameters
     ----------
     kernels : str or sequence of str
-        By default all five of the following. With z the standardized features and d a distance divided by its mean:
+        By default all of the following. With z the standardized features and d a distance divided
+        by its mean:
 
         ``"linear"``
             the product of z and z', divided by the mean of z z.
