@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.linalg import cholesky, eigh, solve_triangular
+from scipy.linalg import cholesky, solve_triangular
 from scipy.optimize import nnls
 from scipy.special import expit, logit
 from sklearn.metrics.pairwise import euclidean_distances, manhattan_distances
@@ -179,7 +179,7 @@ class KernelRegressions(ProbabilisticClassifier):
                 b = solve_triangular(L, C.T, lower=True)
                 BB += b @ b.T
                 BR += b @ (dense(Y[rest[part]]) - f)
-            S, V = eigh(BB, driver="evd", overwrite_a=True)
+            S, V = np.linalg.eigh(BB)
             S, T, P = np.maximum(S, 0.0), V.T @ BR, B.T @ V
             found = [_left_out(P, S + alpha, T, R) for alpha in alphas]
             errors = np.array([np.square(each - R).mean(axis=0) for each in found])
